@@ -72,6 +72,11 @@ const knownSkips: KnownSkip[] = [
     missing: 'the Debian package python3-swift; `pnpm test:release` installs it',
     isMissing: () => !existsSync('/usr/lib/python3/dist-packages/swift'),
   },
+  ...['fish', 'zsh'].map((shell) => ({
+    tests: new RegExp(`/cli/completion\\.test\\.ts > completes commands in ${shell}$`),
+    missing: `${shell}; \`pnpm test:release\` installs it`,
+    isMissing: isNoProgram(shell),
+  })),
   { tests: /\/user-manager\.test\.ts > /, missing: 'busctl', isMissing: isNoProgram('busctl') },
   {
     tests: /^versions > the last release$/,

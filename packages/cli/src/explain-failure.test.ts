@@ -31,6 +31,7 @@ it('says which protocol the server speaks when the URL has the other one', async
   await using plain = await listen('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
   const https = await failureOf(`https://127.0.0.1:${plain.port}`);
   expect(https?.hint).toMatch(/speaks http: write http:\/\//);
+  expect(https?.message).not.toContain('\n');
   // What a server of TLS answers to a plain request: an alert, which is no HTTP.
   await using secured = await listen('\x15\x03\x01\x00\x02\x02\x46');
   const http = await failureOf(`http://127.0.0.1:${secured.port}`);
@@ -43,13 +44,23 @@ it('names the option that carries the key when the key is refused', () => {
   expect(explainFailure(refused)?.hint).toContain('--api-key');
 });
 
+it('has a hint for what is unknown, and for a value that the service refuses', () => {
+  expect(explainFailure(new SandboxError('not_found', 'sandbox "i1" not found'))).toEqual({
+    message: 'sandbox "i1" not found',
+    hint: expect.stringContaining('skerry sandbox list'),
+  });
+  expect(explainFailure(new SandboxError('invalid_argument', 'too large'))?.hint).toContain('--help');
+});
+
 it('names the option that chooses another port when one is taken', async () => {
   await using taken = await listen('');
   const error = await new Promise<Error>((resolve) => {
     createServer().once('error', resolve).listen(taken.port, '127.0.0.1');
   });
-  expect(explainFailure(error)).toMatchObject({ message: expect.stringContaining('EADDRINUSE') });
-  expect(explainFailure(error)?.hint).toContain('--port');
+  expect(explainFailure(error)).toEqual({
+    message: `listen EADDRINUSE: address already in use 127.0.0.1:${taken.port}`,
+    hint: 'name another port by --port, 0 for a free one',
+  });
 });
 
 it('passes on what the command line says itself, and explains no defect', () => {

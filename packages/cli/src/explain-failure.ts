@@ -8,6 +8,12 @@ export interface Explanation {
 }
 
 const apiHints: Partial<Record<SandboxErrorCode, string>> = {
+  invalid_argument: '"--help" of the command shows what its options accept',
+  not_found:
+    '"skerry sandbox list" shows what there is; so do "snapshot list", "template list" and "node list"',
+  resource_exhausted: 'end some sandboxes, or raise --max-sandboxes of "skerry up"',
+  insufficient_storage: 'remove files in the sandbox, or make room on the disk of the server',
+  unimplemented: '"skerry doctor" on the machine of the server says why, and how to enable it',
   unauthenticated: 'pass the key that "skerry up" has printed by --api-key, or set SKERRY_API_KEY',
   permission_denied: 'pass the key that "skerry up" has printed by --api-key, or set SKERRY_API_KEY',
   sandbox_unavailable: '"skerry sandbox list" shows which sandboxes there are',
@@ -43,6 +49,14 @@ const connectionHints: Record<string, string> = {
  * this program.
  */
 export function explainFailure(error: unknown): Explanation | undefined {
+  const explained = explain(error);
+  return explained && { ...explained, message: toOneLine(explained.message) };
+}
+
+/** OpenSSL ends its messages with a line end. */
+const toOneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*/g, ' ');
+
+function explain(error: unknown): Explanation | undefined {
   if (error instanceof CliError) return { message: error.message };
   if (error instanceof SandboxError) {
     const hint = error.code === 'connection_failed' ? toConnectionHint(error) : apiHints[error.code];

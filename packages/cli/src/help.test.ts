@@ -38,6 +38,64 @@ describe.each([80, 120])('the help of each command, %d columns wide', (columns) 
   );
 });
 
+/** A program of its own, whose commands do nothing but parse, and throw for what they do not know. */
+const createParser = (): Command => {
+  const program = createProgram({ version: '0.0.0' });
+  for (const { command } of toCommands(program, [])) {
+    command
+      .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
+      .exitOverride((error) => {
+        throw error;
+      });
+    if (isCommand(command)) command.action(() => undefined);
+  }
+  return program;
+};
+
+/** Whether it does something itself, besides what is below it. */
+const isCommand = (command: Command): boolean =>
+  command.commands.length === 0 || command.options.some(({ long }) => long === '--listen');
+
+/** The lines below "Examples:". */
+const readExamples = (command: Command): string[] =>
+  (/\nExamples:\n((?: {2}.+\n?)+)/.exec(help(command, 80))?.[1] ?? '').trim().split(/\n\s*/).filter(Boolean);
+
+/** The words of the call of skerry in a line of a shell, without what the shell does with them. */
+const toWords = (line: string): string[] => {
+  const [, call = ''] = /(?:^|\s|\()skerry ((?:[^|<>)']|'[^']*')*)/.exec(line) ?? [];
+  return [...call.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+};
+
+describe('the examples of each command', () => {
+  it.each(
+    commands
+      .filter(({ command }) => isCommand(command))
+      .map(({ path, command }) => [path.join(' '), command] as const),
+  )('of %s are understood by it', async (name, command) => {
+    const examples = readExamples(command);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const line of examples) {
+      expect(line.length, line).toBeLessThanOrEqual(78);
+      const parser = createParser();
+      let ran = '';
+      for (const each of toCommands(parser, ['skerry']))
+        each.command.hook('preAction', () => {
+          ran = each.path.join(' ');
+        });
+      await parser.parseAsync(toWords(line), { from: 'user' });
+      expect(ran, line).toBe(name);
+    }
+    // The commands that pass on the status of a program set their own before they start.
+    process.exitCode = 0;
+  });
+
+  it('would be found if they had an option that does not exist', async () => {
+    const words = toWords(`skerry sandbox list --no-such-option 'a (b)' | grep c`);
+    expect(words).toEqual(['sandbox', 'list', '--no-such-option', 'a (b)']);
+    await expect(createParser().parseAsync(words, { from: 'user' })).rejects.toThrow(/no-such-option/);
+  });
+});
+
 it('has a description of every command, argument and option', () => {
   const missing = commands.flatMap(({ path, command }) => [
     ...(command.description() === '' ? [path.join(' ')] : []),

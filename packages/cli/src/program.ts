@@ -1,5 +1,5 @@
-import addCompletion from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addContextCommand } from './commands/context/add.ts';
 import { listContextsCommand } from './commands/context/list.ts';
 import { removeContextCommand } from './commands/context/remove.ts';
@@ -42,6 +42,7 @@ import { templateLogsCommand } from './commands/template/logs.ts';
 import { showTemplateCommand } from './commands/template/show.ts';
 import { tagTemplateCommand } from './commands/template/tag.ts';
 import { upCommand } from './commands/up.ts';
+import { addExamples } from './examples.ts';
 
 /** The whole command line, ready to parse. */
 export function createProgram({ version }: { version: string }): Command {
@@ -120,7 +121,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(image)
     .addCommand(system)
     .addCommand(context);
-  // Adds "completion <shell>", which prints the script, and the hidden command that the script calls at each Tab.
-  addCompletion(program, { completionCommandName: 'completion' });
+  addCompletionCommand(program);
+  addExamples(program);
   return program;
 }

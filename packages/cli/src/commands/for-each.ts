@@ -1,4 +1,5 @@
 import { SandboxError, type SandboxErrorCode } from '@skerry/sdk';
+import { explainFailure } from '../explain-failure.ts';
 
 export interface ForEachOptions<Result> {
   ids: readonly string[];
@@ -11,9 +12,10 @@ export interface ForEachOptions<Result> {
 
 /**
  * Runs the action for each id in turn. An error of the service is printed as a line, the next id follows, and the status of this
- * process becomes 1.
+ * process becomes 1. Hints follow at the end, each once.
  */
 export async function forEach<Result>({ ids, act, json }: ForEachOptions<Result>): Promise<void> {
+  const hints = new Set<string>();
   for (const id of ids) {
     try {
       const result = await act(id);
@@ -22,9 +24,14 @@ export async function forEach<Result>({ ids, act, json }: ForEachOptions<Result>
       if (!(error instanceof SandboxError)) throw error;
       process.exitCode = 1;
       if (json) process.stdout.write(`${JSON.stringify({ [json.key]: id, error: toPlainError(error) })}\n`);
-      else process.stderr.write(`skerry: ${id}: ${error.message}\n`);
+      else {
+        process.stderr.write(`skerry: ${id}: ${error.message}\n`);
+        const hint = explainFailure(error)?.hint;
+        if (hint !== undefined) hints.add(hint);
+      }
     }
   }
+  for (const hint of hints) process.stderr.write(`  ${hint}\n`);
 }
 
 /** What `--json` prints of an error of the service. */

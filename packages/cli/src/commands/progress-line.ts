@@ -1,6 +1,8 @@
 /** A stream on which progress is shown, such as stderr. */
 export interface ProgressStream {
   isTTY?: boolean;
+  /** The width of the terminal; absent where it is not known. */
+  columns?: number;
   write(text: string): unknown;
 }
 
@@ -21,19 +23,26 @@ const ERASE_LINE = '\r\u001b[K';
 
 /**
  * `now` is in milliseconds. On another stream than a terminal each message is a line after the time since the first, and
- * nothing is repeated.
+ * nothing is repeated. A step in progress is cut to the width of the terminal, since a line that breaks cannot be drawn again; when
+ * it ends, its whole line is there.
  */
 export function createProgressLine(stream: ProgressStream, now: () => number = Date.now): ProgressLine {
   let step: (StartProgress & { startedAt: number }) | undefined;
   let firstAt: number | undefined;
   let last: string | undefined;
-  const draw = (): void => {
+  let isCut = false;
+  const draw = (columns = Number.POSITIVE_INFINITY): void => {
     if (step === undefined) return;
     const part = step.fraction === undefined ? '' : `${Math.round(step.fraction * 100)} %, `;
-    stream.write(`${ERASE_LINE}${step.message} (${part}${Math.round((now() - step.startedAt) / 1000)} s)`);
+    const rest = ` (${part}${Math.round((now() - step.startedAt) / 1000)} s)`;
+    const message = cut(step.message, columns - rest.length - 1);
+    isCut = message !== step.message;
+    stream.write(`${ERASE_LINE}${message}${rest}`);
   };
+  const drawInWidth = (): void => draw(stream.columns || undefined);
   let timer: NodeJS.Timeout | undefined;
   const end = (): void => {
+    if (isCut) draw();
     if (step !== undefined) stream.write('\n');
     step = undefined;
     clearInterval(timer);
@@ -51,14 +60,17 @@ export function createProgressLine(stream: ProgressStream, now: () => number = D
       const startedAt = step?.message === progress.message ? step.startedAt : now();
       if (step !== undefined && step.message !== progress.message) end();
       step = { ...progress, startedAt };
-      draw();
-      timer ??= setInterval(draw, 1000).unref();
+      drawInWidth();
+      timer ??= setInterval(drawInWidth, 1000).unref();
     },
     write(text) {
       if (step !== undefined) stream.write(ERASE_LINE);
       stream.write(text);
-      draw();
+      drawInWidth();
     },
     [Symbol.dispose]: end,
   };
 }
+
+const cut = (message: string, length: number): string =>
+  message.length <= length ? message : `${message.slice(0, Math.max(0, length - 1))}…`;

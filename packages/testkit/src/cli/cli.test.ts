@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
-import { spawn as spawnOnTerminal } from '@lydell/node-pty';
-import { afterAll, beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { openTerminal } from './open-terminal.ts';
 
 let stack: Stack;
 
@@ -18,28 +17,6 @@ afterAll(() => stack.down());
 
 const skerry = (argv: string[], input?: string): Promise<string> =>
   runProgram(skerryProgram, argv, { input });
-
-/** A program on a terminal of this host. */
-const openTerminal = (file: string, args: string[]) => {
-  const terminal = spawnOnTerminal(file, args, { cols: 90, rows: 30, name: 'xterm' });
-  let screen = '';
-  let changed = (): void => {};
-  terminal.onData((data) => {
-    screen += data;
-    changed();
-  });
-  const text = (): string => stripVTControlCharacters(screen).replaceAll('\r', '');
-  onTestFailed(() => console.error(`the screen of ${file}:\n${text()}`));
-  const see = async (pattern: RegExp): Promise<void> => {
-    while (!pattern.test(text())) {
-      await new Promise<void>((resolve) => {
-        changed = resolve;
-      });
-    }
-  };
-  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
-  return { terminal, text, see, ended, screen: () => screen };
-};
 
 describe('skerry sandbox', () => {
   it('creates, lists, uses and kills a sandbox of the server that runs from the data folder', async () => {
@@ -68,7 +45,7 @@ describe('skerry sandbox', () => {
     expect(await skerry(['sandbox', 'pause', ...data, '--no-memory', id])).toBe('');
     expect(await skerry(['sandbox', 'list', ...data])).toMatch(new RegExp(`^${id}  base +paused `, 'm'));
     await expect(skerry(['sandbox', 'pause', ...data, '--no-memory', 'inone', id])).rejects.toThrow(
-      /ended with 1\nskerry: inone: [^\n]+ not found\nskerry: i[a-z0-9]+: [^\n]+ already paused\n$/,
+      /ended with 1\nskerry: inone: [^\n]+ not found\nskerry: i[a-z0-9]+: [^\n]+ already paused\n {2}[^\n]+\n$/,
     );
     expect(await skerry(['sandbox', 'resume', ...data, '--timeout', '60', id])).toBe('');
     expect(await skerry(['sandbox', 'list', ...data])).toMatch(new RegExp(`^${id}  base +running `, 'm'));
@@ -97,7 +74,7 @@ describe('skerry sandbox', () => {
     });
     const copy = (await skerry(['sandbox', 'create', ...data, 'by-hand'])).trim();
     await expect(skerry(['snapshot', 'delete', ...data, 'by-hand', unnamed, 'none'])).rejects.toThrow(
-      /ended with 1\nskerry: by-hand: [^\n]+ running or paused[^\n]*\nskerry: no snapshot none\n$/,
+      /ended with 1\nskerry: by-hand: [^\n]+ running or paused[^\n]*\nskerry: no snapshot none\n/,
     );
     await skerry(['sandbox', 'kill', ...data, copy, id]);
     expect(await skerry(['snapshot', 'delete', ...data, 'by-hand'])).toBe('');

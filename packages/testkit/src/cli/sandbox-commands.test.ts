@@ -105,6 +105,35 @@ describe('skerry sandbox exec', () => {
     expect(await once(stubborn, 'exit')).toEqual([137, null]);
   });
 
+  it('ends with 124 when the command outlives its time, which kills it and leaves the sandbox', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const late = await run(sandbox('exec', '--timeout', '1s', sandboxId, '--', 'exec -a late sleep 100'));
+    expect(late).toEqual({ code: 124, stdout: '', stderr: 'skerry: the command was killed after 1 s\n' });
+    const left = await run(sandbox('exec', '--timeout', '1h', sandboxId, '--', 'pgrep -c -x late || true'));
+    expect(left).toMatchObject({ code: 0, stdout: '0\n' });
+  });
+
+  it('ends with 127 for a program that does not exist, and with 126 for a file that is none', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    expect(await run(sandbox('exec', sandboxId, '--', 'no-such-program', 'x'))).toMatchObject({
+      code: 127,
+      stderr: expect.stringContaining('no-such-program'),
+    });
+    expect(await run(sandbox('exec', sandboxId, '--', '/etc/passwd', 'x'))).toMatchObject({ code: 126 });
+    expect(await run(sandbox('run', '--', 'no-such-program'))).toMatchObject({ code: 127 });
+  });
+
+  it('prints output and status as one object with --json, and ends with that status', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const command = ['-i', sandboxId, '--', 'cat; echo err >&2; exit 4'];
+    const { code, stdout, stderr } = await run(sandbox('exec', '--json', ...command), 'in\n');
+    expect([code, stderr]).toEqual([4, '']);
+    expect(JSON.parse(stdout)).toEqual({ sandboxId, exitCode: 4, stdout: 'in\n', stderr: 'err\n' });
+    const late = await run(sandbox('exec', '--json', '--timeout', '1s', sandboxId, '--', 'echo a; sleep 9'));
+    expect([late.code, JSON.parse(late.stdout)]).toMatchObject([124, { exitCode: 124, stdout: 'a\n' }]);
+    expect(await run(sandbox('exec', '--json', '-t', sandboxId))).toMatchObject({ code: 125, stdout: '' });
+  });
+
   it('ends with 128 and the number of the signal that ended the command', async () => {
     const { sandboxId } = await stack.createSandbox();
     expect(await run(sandbox('exec', sandboxId, '--', 'kill -SEGV $$'))).toMatchObject({ code: 139 });
@@ -212,7 +241,14 @@ describe('skerry sandbox cp', () => {
     const here = await newFolder();
     await writeFile(join(here, 'a:b'), '\u0000binary');
     expect(await run(sandbox('cp', join(here, 'a:b'), `${id}:/home/user/c`))).toMatchObject({ code: 0 });
-    expect(await run(sandbox('cp', `${id}:/home/user/c`, here))).toMatchObject({ code: 0 });
+    const out = [`${id}:/home/user/c`, here] as const;
+    const copied = await run(sandbox('cp', '--json', ...out));
+    expect(JSON.parse(copied.stdout)).toEqual({
+      sandboxId: id,
+      source: out[0],
+      destination: here,
+      bytes: '\u0000binary'.length,
+    });
     expect(await readFile(join(here, 'c'), 'utf8')).toBe('\u0000binary');
     const missing = await run(sandbox('cp', `${id}:/none`, here));
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/^skerry: .*\/none.*\n$/) });
@@ -341,27 +377,5 @@ describe('what goes wrong', () => {
       'wrong',
     ]);
     expect(key.stderr).toMatch(/^skerry: [^\n]+\n {2}pass the key[^\n]*\n$/);
-    const long = await run(sandbox('create', '--timeout', '999d'));
-    expect(long.stderr).toMatch(/^skerry: [^\n]*timeout[^\n]*\n$/);
-    expect((await run(sandbox('info', 'inone'))).stderr).toMatch(/^skerry: [^\n]*inone[^\n]*\n$/);
-    const taken = await run([
-      'up',
-      '--data',
-      join(await newFolder(), 'data'),
-      '--port',
-      new URL(stack.connection.apiUrl ?? '').port,
-    ]);
-    expect(taken.stderr).toMatch(/EADDRINUSE/);
-  });
-});
-
-describe('skerry completion', () => {
-  it.each(['bash', 'zsh', 'fish'])('prints a script for %s that asks skerry for words', async (shell) => {
-    const { code, stdout } = await run(['completion', shell]);
-    expect([code, stdout.includes('skerry')]).toEqual([0, true]);
-  });
-
-  it('completes commands and options', async () => {
-    expect((await run(['complete', '--', 'sandbox', 'ex'])).stdout).toContain('exec');
   });
 });

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
+import { toEntry } from './to-entry.ts';
 
 interface Flags {
   apiUrl: string;
   apiKey?: string;
   domain?: string;
+  json?: boolean;
 }
 
 /** `skerry context add NAME`: keeps the address and key of a server under a name, in place of what had the name. */
@@ -16,7 +18,8 @@ export function addContextCommand(): Command {
     .requiredOption('--api-url <url>', 'base URL of the API')
     .option('--api-key <key>', 'API key (SKERRY_API_KEY, which the list of processes does not show)')
     .option('--domain <domain>', 'domain of the sandboxes, where it is not that of the API')
-    .action((name: string, { apiUrl, apiKey = process.env.SKERRY_API_KEY, domain }: Flags) => {
+    .option('--json', 'one JSON object, without the key')
+    .action((name: string, { apiUrl, apiKey = process.env.SKERRY_API_KEY, domain, json }: Flags) => {
       if (!/^[\w.-]+$/.test(name))
         throw new CliError('the name of a context has letters, digits, dots, dashes and underscores');
       if (!URL.canParse(apiUrl)) throw new CliError(`--api-url is not a URL: ${apiUrl}`);
@@ -24,6 +27,8 @@ export function addContextCommand(): Command {
       const file = contextsFile();
       const before = readContexts(file);
       const context = { apiUrl, apiKey, ...(domain === undefined ? {} : { domain }) };
-      writeContexts(file, { ...before, contexts: { ...before.contexts, [name]: context } });
+      const after = { ...before, contexts: { ...before.contexts, [name]: context } };
+      writeContexts(file, after);
+      if (json) process.stdout.write(`${JSON.stringify(toEntry(after, name))}\n`);
     });
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { contextsFile, readContexts } from '../../contexts.ts';
 import { toTable } from '../../table.ts';
+import { toEntry } from './to-entry.ts';
 
 /** `skerry context list`: names and addresses, never keys; a star marks the current one. */
 export function listContextsCommand(): Command {
@@ -10,11 +11,8 @@ export function listContextsCommand(): Command {
     .option('--json', 'one JSON object a line, without keys')
     .option('-q, --quiet', 'names only')
     .action(({ json, quiet }: { json?: boolean; quiet?: boolean }) => {
-      const { current, contexts } = readContexts(contextsFile());
-      const entries = Object.entries(contexts).map(([name, { apiUrl, domain }]) => ({
-        ...{ name, isCurrent: name === current, apiUrl },
-        ...(domain === undefined ? {} : { domain }),
-      }));
+      const contexts = readContexts(contextsFile());
+      const entries = Object.keys(contexts.contexts).map((name) => toEntry(contexts, name));
       if (json) process.stdout.write(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
       else if (quiet) process.stdout.write(entries.map(({ name }) => `${name}\n`).join(''));
       else

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { contextsFile, findContext, readContexts, writeContexts } from '../../contexts.ts';
+import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
+import { toEntry } from './to-entry.ts';
 
 /** `skerry context remove NAME`: forgets a server. The current one gives way to that of this machine. */
 export function removeContextCommand(): Command {
@@ -7,11 +8,14 @@ export function removeContextCommand(): Command {
     .alias('rm')
     .description('forget a server')
     .argument('<name>', 'name of the context')
-    .action((name: string) => {
+    .option('--json', 'one JSON object, without the key')
+    .action((name: string, { json }: { json?: boolean }) => {
       const file = contextsFile();
-      const { current, contexts } = readContexts(file);
-      findContext({ contexts }, name);
+      const before = readContexts(file);
+      const removed = toEntry(before, name);
+      const { current, contexts } = before;
       const { [name]: _, ...rest } = contexts;
       writeContexts(file, { ...(current && current !== name ? { current } : {}), contexts: rest });
+      if (json) process.stdout.write(`${JSON.stringify({ ...removed, isCurrent: false })}\n`);
     });
 }

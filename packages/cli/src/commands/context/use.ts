@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
-import { contextsFile, findContext, readContexts, writeContexts } from '../../contexts.ts';
+import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
+import { toEntry } from './to-entry.ts';
 
 /** `skerry context use NAME`: further commands talk to that server; with `--none` to the one of this machine. */
 export function useContextCommand(): Command {
@@ -8,11 +9,14 @@ export function useContextCommand(): Command {
     .description('choose the server that further commands talk to')
     .argument('[name]', 'name of the context')
     .option('--none', 'the server of this machine again')
-    .action((name: string | undefined, { none = false }: { none?: boolean }) => {
+    .option('--json', 'one JSON object, without the key; null with --none')
+    .action((name: string | undefined, { none = false, json }: { none?: boolean; json?: boolean }) => {
       if ((name === undefined) !== none) throw new CliError('name a context, or give --none');
       const file = contextsFile();
-      const contexts = readContexts(file);
-      if (name !== undefined) findContext(contexts, name);
-      writeContexts(file, { ...(name === undefined ? {} : { current: name }), contexts: contexts.contexts });
+      const { contexts } = readContexts(file);
+      const after = { ...(name === undefined ? {} : { current: name }), contexts };
+      const entry = name === undefined ? null : toEntry(after, name);
+      writeContexts(file, after);
+      if (json) process.stdout.write(`${JSON.stringify(entry)}\n`);
     });
 }

@@ -2,7 +2,7 @@ import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
-import { runWords } from './exec.ts';
+import { runWords } from './attached/run-words.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { user?: string; cwd?: string; keepAlive?: boolean };
 

@@ -18,7 +18,11 @@ export function createSandboxCommand(): Command {
     new Command('create')
       .description('create a sandbox and print its id')
       .argument('[template]', 'template to create it from', 'base')
-      .option('--timeout <time>', 'time to live, such as 90s, 10m or 1h (default: 5m)', parseDuration)
+      .option(
+        '--timeout <time>',
+        'time to live, such as 90s, 10m or 1h, at most 24h (default: 5m)',
+        parseDuration,
+      )
       .option('-e, --env <name=value>', 'variable of every command in it, may be repeated', parseEnvironment)
       .option('--metadata <key=value>', 'metadata, may be repeated', parseMetadata)
       .option('--no-internet', 'block all outgoing connections')

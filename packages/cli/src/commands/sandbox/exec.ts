@@ -1,25 +1,15 @@
-import { Sandbox, SandboxError } from '@skerry/sdk';
+import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { TIMED_OUT } from '../../exit-status.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
 import { parseDuration } from '../parse-duration.ts';
-import { attachTerminal } from './attached/attach-terminal.ts';
+import { jsonOption } from './attached/captured-output.ts';
 import { quoteWords } from './attached/quote-words.ts';
-import { runAttached } from './attached/run-attached.ts';
-import { watchEnd } from './attached/watch-end.ts';
+import { type RunFlags, runWords } from './attached/run-words.ts';
 import { parseEnvironment } from './parse-pairs.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & {
-  user?: string;
-  cwd?: string;
-  env?: Record<string, string>;
-  stdin?: boolean;
-  tty?: boolean;
-  timeout?: number;
-  keepAlive?: boolean;
-};
+type Flags = Parameters<typeof resolveConnection>[0] & RunFlags;
 
 /**
  * `skerry sandbox exec ID -- COMMAND…`: streams the output and exits with the status of the command. With `--tty` the
@@ -45,17 +35,13 @@ export function execSandboxCommand(): Command {
         parseDuration,
       )
       .option('--keep-alive', 'extend the life of the sandbox for as long as the command runs')
+      .addOption(jsonOption())
       .passThroughOptions()
       .addHelpText(
         'after',
         `
 The exit status is that of the command, 128 and the number of the signal that ended it, 124 after --timeout, or 125 when skerry
-itself fails.
-
-Examples:
-  skerry sandbox exec ID -- python3 -c 'print("hello")'
-  skerry sandbox exec -i ID -- sort < names.txt
-  skerry sandbox exec -t -u root ID`,
+itself fails.`,
       ),
   );
   return withOwnFailureStatus(command).action(async (id: string, passed: string[], flags: Flags) => {
@@ -66,28 +52,6 @@ Examples:
     const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
     process.exitCode = await runWords(sandbox, words, flags);
   });
-}
-
-/** Runs the words in the sandbox as the flags of `exec` and `run` say, and resolves with the exit status. */
-export async function runWords(
-  sandbox: Sandbox,
-  words: string[],
-  { user, cwd, env, stdin = false, tty = false, timeout = 0, keepAlive = false }: Flags,
-): Promise<number> {
-  const place = { user, cwd, envs: env, timeoutMs: timeout * 1000 };
-  await using _ = watchEnd(sandbox, { warns: tty, keepsAlive: keepAlive });
-  const startedAtMs = performance.now();
-  try {
-    if (!tty) return await runAttached(sandbox, { ...place, command: quoteWords(words), stdin });
-    const command = words.length === 0 ? {} : { command: quoteWords(words) };
-    return await attachTerminal(sandbox, { ...place, ...command });
-  } catch (error) {
-    // A request that is not answered in time has the same code.
-    const isOver = timeout > 0 && performance.now() - startedAtMs >= timeout * 1000;
-    if (!isOver || !(error instanceof SandboxError) || error.code !== 'timeout') throw error;
-    process.stderr.write(`skerry: the command was killed after ${timeout} s\n`);
-    return TIMED_OUT;
-  }
 }
 
 /** Refuses a command that begins with a dash unless it stands after `--`. */

@@ -18,7 +18,7 @@ export function forkSandboxCommand(): Command {
       .description('start copies of a running sandbox with its processes, and print their ids')
       .argument('<id>', 'id of the sandbox')
       .option('--count <count>', 'number of copies', parseCount, 1)
-      .option('--timeout <time>', 'time to live of each copy', parseDuration)
+      .option('--timeout <time>', 'time to live of each copy, at most 24h (default: 5m)', parseDuration)
       .option('--json', 'one JSON object a line, with the id of a copy or its error'),
   ).action(async (id: string, flags: Flags) => {
     const forks = await Sandbox.fork(id, {

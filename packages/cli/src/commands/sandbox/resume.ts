@@ -12,7 +12,7 @@ export function resumeSandboxCommand(): Command {
     new Command('resume')
       .description('make sure that sandboxes run')
       .argument('<id...>', 'ids of the sandboxes')
-      .option('--timeout <time>', 'time to live', parseDuration)
+      .option('--timeout <time>', 'time to live, at most 24h (default: 5m)', parseDuration)
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], flags: Flags) => {
     const connection = await resolveConnection(flags);

@@ -5,20 +5,17 @@ import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
 import { parseDuration } from '../parse-duration.ts';
-import { runWords } from './exec.ts';
+import { jsonOption } from './attached/captured-output.ts';
+import { type RunFlags, runWords } from './attached/run-words.ts';
 import { parseEnvironment, parseMetadata } from './parse-pairs.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & {
-  template: string;
-  user?: string;
-  cwd?: string;
-  env?: Record<string, string>;
-  metadata?: Record<string, string>;
-  stdin?: boolean;
-  tty?: boolean;
-  timeout: number;
-  internet: boolean;
-};
+type Flags = Parameters<typeof resolveConnection>[0] &
+  RunFlags & {
+    template: string;
+    metadata?: Record<string, string>;
+    timeout: number;
+    internet: boolean;
+  };
 
 /** What is left for the removal of the sandbox when the command is killed for its time. */
 const SPARE_SECONDS = 30;
@@ -41,17 +38,13 @@ export function runSandboxCommand(): Command {
       .option('-t, --tty', 'run it on a terminal, connected to this one')
       .option('--timeout <time>', 'kill it after this time, such as 90s or 10m', parseDuration, 300)
       .option('--no-internet', 'block all outgoing connections')
+      .addOption(jsonOption())
       .passThroughOptions()
       .addHelpText(
         'after',
         `
 The exit status is that of the command, 128 and the number of the signal that ended it, 124 after --timeout, or 125 when skerry
-itself fails.
-
-Examples:
-  skerry sandbox run -- python3 -c 'print("hello")'
-  skerry sandbox run -i --no-internet -- bash < script.sh
-  skerry sandbox run -t`,
+itself fails.`,
       ),
   );
   return withOwnFailureStatus(command).action(async (passed: string[], flags: Flags) => {

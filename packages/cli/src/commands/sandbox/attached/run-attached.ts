@@ -6,6 +6,9 @@ export interface AttachedOptions extends Pick<RunOptions, 'user' | 'cwd' | 'envs
   command: string;
   /** Whether the command reads the standard input of this process. */
   stdin: boolean;
+  /** Take its output in place of the standard streams of this process. */
+  onStdout?: (bytes: Uint8Array) => Promise<void> | void;
+  onStderr?: (bytes: Uint8Array) => Promise<void> | void;
 }
 
 /**
@@ -15,14 +18,20 @@ export interface AttachedOptions extends Pick<RunOptions, 'user' | 'cwd' | 'envs
  */
 export async function runAttached(
   sandbox: Sandbox,
-  { command, stdin, ...options }: AttachedOptions,
+  {
+    command,
+    stdin,
+    onStdout = (bytes) => write(process.stdout, bytes),
+    onStderr = (bytes) => write(process.stderr, bytes),
+    ...options
+  }: AttachedOptions,
 ): Promise<number> {
   const handle = await sandbox.commands.run(command, {
     ...options,
     background: true,
     stdin,
-    onStdoutBytes: (bytes) => write(process.stdout, bytes),
-    onStderrBytes: (bytes) => write(process.stderr, bytes),
+    onStdoutBytes: onStdout,
+    onStderrBytes: onStderr,
   });
   const typing = new AbortController();
   let endedBy: NodeJS.Signals | undefined;

@@ -3,6 +3,8 @@ import type { Sandbox } from '@skerry/sdk';
 
 const WARNING_MS = 60_000;
 const EXTENSION_MS = 5 * 60_000;
+/** Another program may move the end meanwhile. */
+const LOOK_EVERY_MS = 10_000;
 
 /**
  * Watches the end of a sandbox's life until it is disposed of: with `keepsAlive` the life is extended a minute before, otherwise
@@ -30,8 +32,7 @@ async function watch(sandbox: Sandbox, keepsAlive: boolean, signal: AbortSignal)
     const endAt = +(await sandbox.getInfo({ signal })).endAt;
     const untilWarning = endAt - Date.now() - WARNING_MS;
     if (untilWarning > 0) {
-      // Another program may extend the life meanwhile; a timer of Node counts at most 2^31 - 1 ms.
-      await delay(Math.min(untilWarning, 0x7fff_ffff), undefined, { signal, ref: false });
+      await delay(Math.min(untilWarning, LOOK_EVERY_MS), undefined, { signal, ref: false });
       continue;
     }
     if (keepsAlive) {
