@@ -1,4 +1,4 @@
-import type { Runtime } from '@skerry/runtime';
+import { isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { NodeDescription, NodeFolder } from '@skerry/runtime/node';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
@@ -82,6 +82,8 @@ export const createMember = (options: MemberOptions): Member => {
   let problem: string | undefined;
   let isUp = false;
   let isReady = false;
+  /** It answers, and works with another version of servers only. */
+  let isRefusing = false;
   let notedAt = Number.NEGATIVE_INFINITY;
   /** Counts the times that it came, so that a round that began before it left is not taken for a later one. */
   let arrivals = 0;
@@ -144,15 +146,22 @@ export const createMember = (options: MemberOptions): Member => {
         return;
       }
       isUp = true;
+      isRefusing = false;
       cancelDeath();
       void arriveOnce();
     },
     onFailure: (reason) => {
       if (isClosed) return;
-      if (isUp) {
-        log.warn('a node does not answer', { node: name, error: reason });
-        awaitDeath();
-      }
+      const refuses = isRuntimeError(reason, 'unsupported');
+      if (isUp || refuses !== isRefusing)
+        log.warn(refuses ? 'a node refuses this server' : 'a node does not answer', {
+          node: name,
+          error: reason,
+        });
+      // One that refuses this server lives, and so does what runs on it.
+      if (refuses) cancelDeath();
+      else if (isUp || isRefusing) awaitDeath();
+      isRefusing = refuses;
       problem = reason.message;
       isUp = false;
       isReady = false;

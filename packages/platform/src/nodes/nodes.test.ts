@@ -86,6 +86,24 @@ describe('nodes', () => {
     expect(await stateOf(paused)).toBe('running');
   });
 
+  it('keep what runs on them while they refuse this server for its version, and lose it when they are silent after that', async () => {
+    await start(['a', 'b']);
+    const [, far] = [await create(), await create()];
+    const refusal = new RuntimeError('unsupported', 'the node has version 5 of the protocol of nodes');
+    at('b').down();
+    at('b').down(refusal);
+    fleet.manual.advance(2 * deadMs);
+    at('b').down(refusal);
+    const [, view] = await fleet.nodes.list();
+    expect(view).toMatchObject({ state: 'unreachable', problem: refusal.message });
+    expect(await stateOf(far)).toBe('running');
+    at('b').down();
+    fleet.manual.advance(deadMs - 1);
+    expect(await stateOf(far)).toBe('running');
+    fleet.manual.advance(1);
+    await expect.poll(() => stateOf(far)).toBe('killing');
+  });
+
   it('take no work after their return until what was lost there is stopped', async () => {
     await start(['a', 'b']);
     await create();

@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { buffer, text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -241,6 +242,50 @@ const specOf = async (id: string) => ({
   hostname: id,
   limits: { cpuCount: 1, memoryBytes: 1, diskBytes: 1, processCount: 1 },
   network: { internet: false },
+});
+
+describe('the version of the protocol of nodes', () => {
+  const answerTo = async (protocol: unknown): Promise<Record<string, unknown>> => {
+    const { host, port } = server.address;
+    const { cert, key, ca } = platform;
+    const options = {
+      host,
+      port,
+      cert,
+      key,
+      ca,
+      ALPNProtocols: ['h2'],
+      checkServerIdentity: () => undefined,
+    };
+    const socket = connectTls(options);
+    socket.write(`${JSON.stringify({ protocol, use: 'runtime', ...claim(1), addedLater: true })}\n`);
+    const [answer] = (await once(createInterface({ input: socket }), 'line')) as [string];
+    socket.destroy();
+    return JSON.parse(answer) as Record<string, unknown>;
+  };
+
+  it.each([1, 2])(
+    '%i of a server works with a node of version 1, whatever fields were added',
+    async (version) => {
+      expect(await answerTo(version)).toEqual({});
+    },
+  );
+
+  it.each([
+    [3, 'upgrade the node'],
+    [0, 'upgrade the server'],
+  ])('%i of a server is refused by a node of version 1', async (version, advice) => {
+    expect(await answerTo(version)).toEqual({
+      code: 'unsupported',
+      message: `the node has version 1 of the protocol of nodes and works with servers of versions 1 to 2, and this server has ${version}: ${advice}`,
+    });
+    expect(owners).toEqual([]);
+  });
+
+  it.each([undefined, '1', 1.5, null])('that is %j is refused', async (version) => {
+    expect(await answerTo(version)).toMatchObject({ code: 'unsupported' });
+    expect(owners).toEqual([]);
+  });
 });
 
 describe('the connection to a node', () => {

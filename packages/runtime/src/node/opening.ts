@@ -8,7 +8,10 @@ import { parseSnapshotRequest, type SnapshotRequest } from '../stored/snapshot-r
  * carries HTTP/2 with the services of `proto/`, or the raw bytes of a stream to an agent.
  */
 
-/** Changes when an older side could not understand a newer one. */
+/**
+ * Rises when an older side could not understand a newer one. A version understands the one before it as well, so that servers and nodes
+ * can be upgraded one after the other.
+ */
 const PROTOCOL = 1;
 
 /** Of TLS (RFC 7301), so that a connection for one use cannot be taken for one of the other. */
@@ -68,11 +71,7 @@ export const formatOpening = (opening: Opening): string =>
 /** Reads the first line of a connection. Throws `RuntimeError` with a message for the other side. */
 export const parseOpening = (line: string): Opening => {
   const given = parseObject(line);
-  if (given.protocol !== PROTOCOL)
-    throw new RuntimeError(
-      'unsupported',
-      `this node speaks version ${PROTOCOL} of the protocol, and the server ${String(given.protocol)}`,
-    );
+  requireNeighbour(given.protocol);
   const { use, installation, owner, epoch, instance, birthId, runId, port } = given;
   if (!isText(installation)) throw malformed('installation');
   if (use === 'runtime') {
@@ -88,6 +87,18 @@ export const parseOpening = (line: string): Opening => {
   if (port !== 'control' && !Number.isInteger(port)) throw malformed('port');
   const run = { instance, ...(birthId !== undefined && { birthId }), runId };
   return { use, installation, ...run, port: port as number | 'control' };
+};
+
+/** Throws `unsupported` unless this side and the other one understand each other. */
+const requireNeighbour = (protocol: unknown): void => {
+  const [oldest, newest] = [Math.max(1, PROTOCOL - 1), PROTOCOL + 1];
+  const given = Number(protocol);
+  if (Number.isSafeInteger(protocol) && given >= oldest && given <= newest) return;
+  const behind = given > newest ? 'the node' : 'the server';
+  throw new RuntimeError(
+    'unsupported',
+    `the node has version ${PROTOCOL} of the protocol of nodes and works with servers of versions ${oldest} to ${newest}, and this server has ${String(protocol)}: upgrade ${behind}`,
+  );
 };
 
 const parseImageRequest = ({

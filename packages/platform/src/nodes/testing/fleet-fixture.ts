@@ -31,7 +31,7 @@ export interface TestNode {
   address: string;
   /** It answers, and its machine uses so much. */
   up(usedMemoryBytes?: number): void;
-  down(): void;
+  down(reason?: Error): void;
 }
 
 /** A server over a real store and nodes of this process. */
@@ -98,7 +98,7 @@ export const useFleet = ({
           epoch,
           address,
           up: (usedMemoryBytes = 0) => onAnswer({ ...description, usedMemoryBytes }),
-          down: () => onFailure(new Error('cut')),
+          down: (reason = new Error('cut')) => onFailure(reason),
         };
         world[name] = node;
         queueMicrotask(() => (up.includes(name) ? node.up() : node.down()));
