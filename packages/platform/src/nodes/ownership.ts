@@ -36,11 +36,13 @@ export interface Ownership {
 export const builderLease = '*templates';
 /** Each server has a lease of that kind, by which the others count it. */
 const serverLease = '*server ';
+/** Of the nodes of a server, it gives one of so many away in a round. */
+const GIVEN_PART = 20;
 /** Rounds in the time of a lease: two may fail before it expires. */
 const ROUNDS = 3;
 
 /**
- * Shares the nodes among the servers that have leases: each takes free ones up to its share and gives one away while it has more. Those of
+ * Shares the nodes among the servers that have leases: each takes free ones up to its share and gives some away while it has more. Those of
  * a server that does not renew its leases are free when these expire.
  */
 export const createOwnership = (options: OwnershipOptions): Ownership => {
@@ -83,12 +85,17 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
     }
   };
 
+  /** A few in each round: until another server has claimed them, calls for them are refused. */
   const giveAway = async (share: number): Promise<void> => {
-    const given = [...owned].toSorted().at(-1);
-    if (given === undefined || owned.size <= share || !(await isIdle(given))) return;
-    await lose(given);
-    await store.releaseLeases(holder.owner, given);
-    log.info('a node is left to another server', { node: given });
+    let left = Math.min(owned.size - share, Math.ceil(owned.size / GIVEN_PART));
+    for (const given of [...owned].toSorted().reverse()) {
+      if (left <= 0) return;
+      if (!(await isIdle(given))) continue;
+      await lose(given);
+      await store.releaseLeases(holder.owner, given);
+      log.info('a node is left to another server', { node: given });
+      left -= 1;
+    }
   };
 
   const round = async (): Promise<void> => {

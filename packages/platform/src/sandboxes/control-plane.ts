@@ -241,12 +241,19 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     await building.collect();
     storing?.soon();
   };
+  /** The round after the one in progress, until it begins: nodes that come back at the same time share it. */
+  let next: Promise<void> | undefined;
   /** Resolves when what the round has found is ended, or could not be. */
   const runNow = async (): Promise<void> => {
-    const mine = round.then(runRound);
-    // The caller receives the rejection; later rounds only wait for the end.
-    round = mine.catch(() => undefined);
-    await mine;
+    if (next === undefined) {
+      next = round.then(() => {
+        next = undefined;
+        return runRound();
+      });
+      // The callers receive the rejection; later rounds only wait for the end.
+      round = next.catch(() => undefined);
+    }
+    await next;
     await reconcile.settled();
     await ending.settled();
   };

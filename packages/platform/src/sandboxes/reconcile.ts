@@ -44,7 +44,7 @@ export interface ReconcileOptions {
 export interface Reconcile {
   /** One round. Resolves when every row is correct; removals may continue after that. */
   run(): Promise<void>;
-  /** The instances on a node that are sandboxes of another one now, or of none. */
+  /** Of the instances on a node that the last round has found to be sandboxes of another one now, or of none, those that are still there. */
   listMoved(node: string): Promise<Instance[]>;
   /** Resolves when the instances that a round found without a row are removed. */
   settled(): Promise<void>;
@@ -98,7 +98,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       .catch((error) => log.error('a transition could not be completed', { sandboxId: id, error }));
   };
 
-  const check = async (row: SandboxRow): Promise<void> => {
+  const check = async (row: SandboxRow, listed: Instance | undefined): Promise<void> => {
     if (row.state === 'killing') {
       void ending.finish(row.id);
     } else if (row.state === 'starting') {
@@ -106,7 +106,10 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     } else if (row.state === 'pausing' || row.state === 'resuming') {
       recover(row.id);
     } else {
-      const instance = await findInstance(runtime, row.id);
+      // One that is on another node than its row says is none of this row.
+      const isListed = listed !== undefined && nodeOf(listed) === row.node;
+      // One that is not listed may have been made since, or be on a node that could not list what it has.
+      const instance = isListed ? listed : await findInstance(runtime, row.id);
       const isGone =
         instance === undefined || (row.state === 'running' && (await instance.state()) === 'stopped');
       const isKept = isGone && row.state === 'paused' && (await isStored?.(row));
@@ -159,6 +162,8 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
   const activeRows = () => store.listSandboxes({ states: ACTIVE_STATES, order: 'asc' });
 
   let removal = Promise.resolve();
+  /** The nodes where the last round found such instances; undefined before the first. */
+  let movedOn: ReadonlySet<string | null> | undefined;
 
   return {
     run: async () => {
@@ -182,9 +187,15 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       const warm = await store.listWarm();
       const rows = await activeRows();
       const reachable = rows.filter(({ node }) => owns(node) && canReach(node));
-      await each(reachable, (row) => row.id, check);
+      const found = new Map(instances.map((instance) => [instance.id, instance]));
+      await each(
+        reachable,
+        (row) => row.id,
+        (row) => check(row, found.get(row.id)),
+      );
       const known = new Set([...warm, ...expired, ...rows].map((row) => row.id));
       const moved = findMoved(instances, rows);
+      movedOn = new Set(moved.map(nodeOf));
       const strays = instances.filter(({ id }) => !known.has(id) && !building.isBuilding(id));
       strays.push(...moved);
       removal = removal
@@ -194,6 +205,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       await observation.prune();
     },
     listMoved: async (node) => {
+      if (movedOn?.has(node) === false) return [];
       const instances: Instance[] = [];
       for await (const instance of runtime.list()) if (nodeOf(instance) === node) instances.push(instance);
       return findMoved(instances, await activeRows());
