@@ -17,6 +17,7 @@ import type { ExportedImage, SnapshotId } from '../runtime.ts';
 import { callCancellable } from './cancellable-calls.ts';
 import { fromConnectError } from './failure.ts';
 import { createLink } from './link.ts';
+import { createMeasuring } from './measuring.ts';
 import {
   type InstanceDescription,
   parseDifference,
@@ -88,6 +89,11 @@ export async function createRemote(options: {
 
   const cancel = async (call: string): Promise<boolean> => (await client.cancel({ call })).found;
 
+  const measure = createMeasuring({
+    one: (target) => ask(client.getUsage({ target }), parseUsage),
+    many: (targets) => ask(client.listUsage({ targets }), ({ measured }) => measured),
+  });
+
   /** All handles of one instance share them. */
   const connectionsOf = (birthId: string): GuestConnections => {
     const found = guestConnections.get(birthId) ?? createGuestConnections();
@@ -133,7 +139,7 @@ export async function createRemote(options: {
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
       exportImage: (how) => exportImage({ case: 'target', value: target }, how),
-      usage: () => ask(client.getUsage({ target }), parseUsage),
+      usage: () => measure(target),
       stop: async () => {
         await ifGone(ask(client.stop({ target }), toNothing), undefined);
         guestConnections.delete(birthId);

@@ -41,6 +41,14 @@ export const createRuntimeService = (
     list: () => toMessages(runtime.list(), toInstanceMessage),
     getState: async (request) => toStateMessage(await (await find(request)).state()),
     getUsage: async (request) => toUsageMessage(await (await find(request)).usage()),
+    listUsage: async ({ targets }) => {
+      const measure = async (target: (typeof targets)[number]) => ({
+        birthId: target.birthId,
+        usage: toUsageMessage(await (await find({ target })).usage()),
+      });
+      const outcomes = await Promise.allSettled(targets.map(measure));
+      return { measured: outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])) };
+    },
     stop: async (request) => {
       await (await find(request)).stop();
       return {};

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file skerry/runtime/v1/runtime.proto.
  */
 export const file_skerry_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch9za2VycnkvcnVudGltZS92MS9ydW50aW1lLnByb3RvEhFza2VycnkucnVudGltZS52MSIsCgZUYXJnZXQSEAoIaW5zdGFuY2UYASABKAkSEAoIYmlydGhfaWQYAiABKAkiJwoDUnVuEhAKCGluc3RhbmNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSJqCghJbnN0YW5jZRIKCgJpZBgBIAEoCRIQCghiaXJ0aF9pZBgCIAEoCRIOCgZydW5faWQYAyABKAkSMAoHc29ja2V0cxgEIAEoCzIfLnNrZXJyeS5ydW50aW1lLnYxLkFnZW50U29ja2V0cyItCgxBZ2VudFNvY2tldHMSDAoEaHR0cBgBIAEoCRIPCgdjb250cm9sGAIgASgJIhEKD0Rlc2NyaWJlUmVxdWVzdCJPChBEZXNjcmliZVJlc3BvbnNlEgwKBG5hbWUYASABKAkSLQoIZmVhdHVyZXMYAiABKAsyGy5za2VycnkucnVudGltZS52MS5GZWF0dXJlcyLvAgoIRmVhdHVyZXMSDQoFbGV2ZWwYASABKAkSEAoIcHJvZ3JhbXMYAiABKAgSLwoFcGF1c2UYAyABKAsyIC5za2VycnkucnVudGltZS52MS5GZWF0dXJlcy5LZXB0EjIKCHNuYXBzaG90GAQgASgLMiAuc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMuS2VwdBIPCgduZXR3b3JrGAUgASgIEjoKBmxpbWl0cxgGIAEoCzIqLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzLkVuZm9yY2VkTGltaXRzEhQKDGltYWdlX2V4cG9ydBgHIAEoCBoqCgRLZXB0Eg4KBm1lbW9yeRgBIAEoCBISCgpmaWxlc3lzdGVtGAIgASgIGk4KDkVuZm9yY2VkTGltaXRzEgsKA2NwdRgBIAEoCBIOCgZtZW1vcnkYAiABKAgSDAoEZGlzaxgDIAEoCBIRCglwcm9jZXNzZXMYBCABKAgiTAoNQ3JlYXRlUmVxdWVzdBItCgRzcGVjGAEgASgLMh8uc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTcGVjEgwKBGNhbGwYAiABKAkiyQIKDEluc3RhbmNlU3BlYxIKCgJpZBgBIAEoCRIQCghob3N0bmFtZRgCIAEoCRI2CgZsaW1pdHMYAyABKAsyJi5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTGltaXRzEjgKB25ldHdvcmsYBCABKAsyJy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTmV0d29yaxIQCgZyb290ZnMYBSABKAlIABISCghzbmFwc2hvdBgGIAEoCUgAGlwKBkxpbWl0cxIRCgljcHVfY291bnQYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEhIKCmRpc2tfYnl0ZXMYAyABKAQSFQoNcHJvY2Vzc19jb3VudBgEIAEoBBobCgdOZXR3b3JrEhAKCGludGVybmV0GAEgASgIQggKBm9yaWdpbiI/Cg5DcmVhdGVSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIh4KCkdldFJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAkiPAoLR2V0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSINCgtMaXN0UmVxdWVzdCI9CgxMaXN0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSI8Cg9HZXRTdGF0ZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0IkMKEEdldFN0YXRlUmVzcG9uc2USLwoFc3RhdGUYASABKA4yIC5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVN0YXRlIjwKD0dldFVzYWdlUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQilgEKEEdldFVzYWdlUmVzcG9uc2USEwoLY3B1X3RpbWVfbXMYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEhMKC2NhY2hlX2J5dGVzGAMgASgEEhIKCmRpc2tfYnl0ZXMYBCABKAQSFQoNcHJvY2Vzc19jb3VudBgFIAEoBBIXCg9mcmVlX2Rpc2tfYnl0ZXMYBiABKAQiOAoLU3RvcFJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0Ig4KDFN0b3BSZXNwb25zZSJJCgxQYXVzZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0Eg4KBm1lbW9yeRgCIAEoCCIPCg1QYXVzZVJlc3BvbnNlImgKDVJlc3VtZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0EhMKBm1lbW9yeRgCIAEoCEgAiAEBEgwKBGNhbGwYAyABKAlCCQoHX21lbW9yeSI/Cg5SZXN1bWVSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIoMBCg9TbmFwc2hvdFJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0EhAKCHNuYXBzaG90GAIgASgJEg4KBm1lbW9yeRgDIAEoCBIRCgllcGhlbWVyYWwYBCABKAgSEAoIdW5saXN0ZWQYBSABKAgiEgoQU25hcHNob3RSZXNwb25zZSJ7ChJFeHBvcnRJbWFnZVJlcXVlc3QSKwoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0SAASEgoIc25hcHNob3QYAyABKAlIABIMCgRwYXRoGAIgASgJEgwKBGNhbGwYBCABKAlCCAoGb3JpZ2luIjkKE0V4cG9ydEltYWdlUmVzcG9uc2USDgoGZGlnZXN0GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAQiFgoUTGlzdFNuYXBzaG90c1JlcXVlc3QiPQoVTGlzdFNuYXBzaG90c1Jlc3BvbnNlEhAKCHNuYXBzaG90GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAQiKQoVVmVyaWZ5U25hcHNob3RSZXF1ZXN0EhAKCHNuYXBzaG90GAEgASgJIikKFlZlcmlmeVNuYXBzaG90UmVzcG9uc2USDwoHcHJvYmxlbRgBIAEoCSJlCgtEaWZmUmVxdWVzdBIrCgRmcm9tGAEgASgLMh0uc2tlcnJ5LnJ1bnRpbWUudjEuVHJlZU9yaWdpbhIpCgJ0bxgCIAEoCzIdLnNrZXJyeS5ydW50aW1lLnYxLlRyZWVPcmlnaW4iUAoKVHJlZU9yaWdpbhIQCgZyb290ZnMYASABKAlIABISCghzbmFwc2hvdBgCIAEoCUgAEhIKCGluc3RhbmNlGAMgASgJSABCCAoGb3JpZ2luInoKDERpZmZSZXNwb25zZRIMCgRwYXRoGAEgASgMEikKBmNoYW5nZRgCIAEoDjIZLnNrZXJyeS5ydW50aW1lLnYxLkNoYW5nZRIxCgZmaWVsZHMYAyADKA4yIS5za2VycnkucnVudGltZS52MS5EaWZmZXJlbnRGaWVsZCIpChVEZWxldGVTbmFwc2hvdFJlcXVlc3QSEAoIc25hcHNob3QYASABKAkiGAoWRGVsZXRlU25hcHNob3RSZXNwb25zZSIzCgxXYXRjaFJlcXVlc3QSIwoDcnVuGAEgASgLMhYuc2tlcnJ5LnJ1bnRpbWUudjEuUnVuIjQKDVdhdGNoUmVzcG9uc2USIwoDcnVuGAEgASgLMhYuc2tlcnJ5LnJ1bnRpbWUudjEuUnVuIh0KDUNhbmNlbFJlcXVlc3QSDAoEY2FsbBgBIAEoCSIfCg5DYW5jZWxSZXNwb25zZRINCgVmb3VuZBgBIAEoCCI3CgdGYWlsdXJlEiwKBGNvZGUYASABKA4yHi5za2VycnkucnVudGltZS52MS5GYWlsdXJlQ29kZSqCAQoNSW5zdGFuY2VTdGF0ZRIeChpJTlNUQU5DRV9TVEFURV9VTlNQRUNJRklFRBAAEhoKFklOU1RBTkNFX1NUQVRFX1JVTk5JTkcQARIZChVJTlNUQU5DRV9TVEFURV9QQVVTRUQQAhIaChZJTlNUQU5DRV9TVEFURV9TVE9QUEVEEAMqWgoGQ2hhbmdlEhYKEkNIQU5HRV9VTlNQRUNJRklFRBAAEhAKDENIQU5HRV9BRERFRBABEhIKDkNIQU5HRV9SRU1PVkVEEAISEgoOQ0hBTkdFX0NIQU5HRUQQAyqoAgoORGlmZmVyZW50RmllbGQSHwobRElGRkVSRU5UX0ZJRUxEX1VOU1BFQ0lGSUVEEAASGAoURElGRkVSRU5UX0ZJRUxEX1RZUEUQARIYChRESUZGRVJFTlRfRklFTERfTU9ERRACEhcKE0RJRkZFUkVOVF9GSUVMRF9VSUQQAxIXChNESUZGRVJFTlRfRklFTERfR0lEEAQSHgoaRElGRkVSRU5UX0ZJRUxEX1NJWkVfQllURVMQBRIaChZESUZGRVJFTlRfRklFTERfVEFSR0VUEAYSGgoWRElGRkVSRU5UX0ZJRUxEX0RFVklDRRAHEhoKFkRJRkZFUkVOVF9GSUVMRF9YQVRUUlMQCBIbChdESUZGRVJFTlRfRklFTERfQ09OVEVOVBAJKo8CCgtGYWlsdXJlQ29kZRIcChhGQUlMVVJFX0NPREVfVU5TUEVDSUZJRUQQABIaChZGQUlMVVJFX0NPREVfTk9UX0ZPVU5EEAESHwobRkFJTFVSRV9DT0RFX0FMUkVBRFlfRVhJU1RTEAISHAoYRkFJTFVSRV9DT0RFX1VOU1VQUE9SVEVEEAMSGgoWRkFJTFVSRV9DT0RFX0VYSEFVU1RFRBAEEhwKGEZBSUxVUkVfQ09ERV9VTkFWQUlMQUJMRRAFEhgKFEZBSUxVUkVfQ09ERV9SRUZVU0VEEAYSGAoURkFJTFVSRV9DT0RFX0RBTUFHRUQQBxIZChVGQUlMVVJFX0NPREVfSU5URVJOQUwQCDKmCwoOUnVudGltZVNlcnZpY2USUwoIRGVzY3JpYmUSIi5za2VycnkucnVudGltZS52MS5EZXNjcmliZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5EZXNjcmliZVJlc3BvbnNlEk0KBkNyZWF0ZRIgLnNrZXJyeS5ydW50aW1lLnYxLkNyZWF0ZVJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5DcmVhdGVSZXNwb25zZRJECgNHZXQSHS5za2VycnkucnVudGltZS52MS5HZXRSZXF1ZXN0Gh4uc2tlcnJ5LnJ1bnRpbWUudjEuR2V0UmVzcG9uc2USSQoETGlzdBIeLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RSZXF1ZXN0Gh8uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFJlc3BvbnNlMAESUwoIR2V0U3RhdGUSIi5za2VycnkucnVudGltZS52MS5HZXRTdGF0ZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5HZXRTdGF0ZVJlc3BvbnNlElMKCEdldFVzYWdlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXNwb25zZRJHCgRTdG9wEh4uc2tlcnJ5LnJ1bnRpbWUudjEuU3RvcFJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5TdG9wUmVzcG9uc2USSgoFUGF1c2USHy5za2VycnkucnVudGltZS52MS5QYXVzZVJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5QYXVzZVJlc3BvbnNlEk0KBlJlc3VtZRIgLnNrZXJyeS5ydW50aW1lLnYxLlJlc3VtZVJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5SZXN1bWVSZXNwb25zZRJTCghTbmFwc2hvdBIiLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVxdWVzdBojLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVzcG9uc2USXAoLRXhwb3J0SW1hZ2USJS5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlcXVlc3QaJi5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlc3BvbnNlEmQKDUxpc3RTbmFwc2hvdHMSJy5za2VycnkucnVudGltZS52MS5MaXN0U25hcHNob3RzUmVxdWVzdBooLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RTbmFwc2hvdHNSZXNwb25zZTABEmcKDlZlcmlmeVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXNwb25zZTABEkkKBERpZmYSHi5za2VycnkucnVudGltZS52MS5EaWZmUmVxdWVzdBofLnNrZXJyeS5ydW50aW1lLnYxLkRpZmZSZXNwb25zZTABEmUKDkRlbGV0ZVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXNwb25zZRJOCgVXYXRjaBIfLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVxdWVzdBogLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVzcG9uc2UoATABEk0KBkNhbmNlbBIgLnNrZXJyeS5ydW50aW1lLnYxLkNhbmNlbFJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5DYW5jZWxSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Ch9za2VycnkvcnVudGltZS92MS9ydW50aW1lLnByb3RvEhFza2VycnkucnVudGltZS52MSIsCgZUYXJnZXQSEAoIaW5zdGFuY2UYASABKAkSEAoIYmlydGhfaWQYAiABKAkiJwoDUnVuEhAKCGluc3RhbmNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSJqCghJbnN0YW5jZRIKCgJpZBgBIAEoCRIQCghiaXJ0aF9pZBgCIAEoCRIOCgZydW5faWQYAyABKAkSMAoHc29ja2V0cxgEIAEoCzIfLnNrZXJyeS5ydW50aW1lLnYxLkFnZW50U29ja2V0cyItCgxBZ2VudFNvY2tldHMSDAoEaHR0cBgBIAEoCRIPCgdjb250cm9sGAIgASgJIhEKD0Rlc2NyaWJlUmVxdWVzdCJPChBEZXNjcmliZVJlc3BvbnNlEgwKBG5hbWUYASABKAkSLQoIZmVhdHVyZXMYAiABKAsyGy5za2VycnkucnVudGltZS52MS5GZWF0dXJlcyLvAgoIRmVhdHVyZXMSDQoFbGV2ZWwYASABKAkSEAoIcHJvZ3JhbXMYAiABKAgSLwoFcGF1c2UYAyABKAsyIC5za2VycnkucnVudGltZS52MS5GZWF0dXJlcy5LZXB0EjIKCHNuYXBzaG90GAQgASgLMiAuc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMuS2VwdBIPCgduZXR3b3JrGAUgASgIEjoKBmxpbWl0cxgGIAEoCzIqLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzLkVuZm9yY2VkTGltaXRzEhQKDGltYWdlX2V4cG9ydBgHIAEoCBoqCgRLZXB0Eg4KBm1lbW9yeRgBIAEoCBISCgpmaWxlc3lzdGVtGAIgASgIGk4KDkVuZm9yY2VkTGltaXRzEgsKA2NwdRgBIAEoCBIOCgZtZW1vcnkYAiABKAgSDAoEZGlzaxgDIAEoCBIRCglwcm9jZXNzZXMYBCABKAgiTAoNQ3JlYXRlUmVxdWVzdBItCgRzcGVjGAEgASgLMh8uc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTcGVjEgwKBGNhbGwYAiABKAkiyQIKDEluc3RhbmNlU3BlYxIKCgJpZBgBIAEoCRIQCghob3N0bmFtZRgCIAEoCRI2CgZsaW1pdHMYAyABKAsyJi5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTGltaXRzEjgKB25ldHdvcmsYBCABKAsyJy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTmV0d29yaxIQCgZyb290ZnMYBSABKAlIABISCghzbmFwc2hvdBgGIAEoCUgAGlwKBkxpbWl0cxIRCgljcHVfY291bnQYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEhIKCmRpc2tfYnl0ZXMYAyABKAQSFQoNcHJvY2Vzc19jb3VudBgEIAEoBBobCgdOZXR3b3JrEhAKCGludGVybmV0GAEgASgIQggKBm9yaWdpbiI/Cg5DcmVhdGVSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIh4KCkdldFJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAkiPAoLR2V0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSINCgtMaXN0UmVxdWVzdCI9CgxMaXN0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSI8Cg9HZXRTdGF0ZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0IkMKEEdldFN0YXRlUmVzcG9uc2USLwoFc3RhdGUYASABKA4yIC5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVN0YXRlIjwKD0dldFVzYWdlUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQilgEKEEdldFVzYWdlUmVzcG9uc2USEwoLY3B1X3RpbWVfbXMYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEhMKC2NhY2hlX2J5dGVzGAMgASgEEhIKCmRpc2tfYnl0ZXMYBCABKAQSFQoNcHJvY2Vzc19jb3VudBgFIAEoBBIXCg9mcmVlX2Rpc2tfYnl0ZXMYBiABKAQiPgoQTGlzdFVzYWdlUmVxdWVzdBIqCgd0YXJnZXRzGAEgAygLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0IqYBChFMaXN0VXNhZ2VSZXNwb25zZRI/CghtZWFzdXJlZBgBIAMoCzItLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RVc2FnZVJlc3BvbnNlLk1lYXN1cmVkGlAKCE1lYXN1cmVkEhAKCGJpcnRoX2lkGAEgASgJEjIKBXVzYWdlGAIgASgLMiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXNwb25zZSI4CgtTdG9wUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQiDgoMU3RvcFJlc3BvbnNlIkkKDFBhdXNlUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQSDgoGbWVtb3J5GAIgASgIIg8KDVBhdXNlUmVzcG9uc2UiaAoNUmVzdW1lUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQSEwoGbWVtb3J5GAIgASgISACIAQESDAoEY2FsbBgDIAEoCUIJCgdfbWVtb3J5Ij8KDlJlc3VtZVJlc3BvbnNlEi0KCGluc3RhbmNlGAEgASgLMhsuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2UigwEKD1NuYXBzaG90UmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQSEAoIc25hcHNob3QYAiABKAkSDgoGbWVtb3J5GAMgASgIEhEKCWVwaGVtZXJhbBgEIAEoCBIQCgh1bmxpc3RlZBgFIAEoCCISChBTbmFwc2hvdFJlc3BvbnNlInsKEkV4cG9ydEltYWdlUmVxdWVzdBIrCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXRIABISCghzbmFwc2hvdBgDIAEoCUgAEgwKBHBhdGgYAiABKAkSDAoEY2FsbBgEIAEoCUIICgZvcmlnaW4iOQoTRXhwb3J0SW1hZ2VSZXNwb25zZRIOCgZkaWdlc3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBCIWChRMaXN0U25hcHNob3RzUmVxdWVzdCI9ChVMaXN0U25hcHNob3RzUmVzcG9uc2USEAoIc25hcHNob3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBCIpChVWZXJpZnlTbmFwc2hvdFJlcXVlc3QSEAoIc25hcHNob3QYASABKAkiKQoWVmVyaWZ5U25hcHNob3RSZXNwb25zZRIPCgdwcm9ibGVtGAEgASgJImUKC0RpZmZSZXF1ZXN0EisKBGZyb20YASABKAsyHS5za2VycnkucnVudGltZS52MS5UcmVlT3JpZ2luEikKAnRvGAIgASgLMh0uc2tlcnJ5LnJ1bnRpbWUudjEuVHJlZU9yaWdpbiJQCgpUcmVlT3JpZ2luEhAKBnJvb3RmcxgBIAEoCUgAEhIKCHNuYXBzaG90GAIgASgJSAASEgoIaW5zdGFuY2UYAyABKAlIAEIICgZvcmlnaW4iegoMRGlmZlJlc3BvbnNlEgwKBHBhdGgYASABKAwSKQoGY2hhbmdlGAIgASgOMhkuc2tlcnJ5LnJ1bnRpbWUudjEuQ2hhbmdlEjEKBmZpZWxkcxgDIAMoDjIhLnNrZXJyeS5ydW50aW1lLnYxLkRpZmZlcmVudEZpZWxkIikKFURlbGV0ZVNuYXBzaG90UmVxdWVzdBIQCghzbmFwc2hvdBgBIAEoCSIYChZEZWxldGVTbmFwc2hvdFJlc3BvbnNlIjMKDFdhdGNoUmVxdWVzdBIjCgNydW4YASABKAsyFi5za2VycnkucnVudGltZS52MS5SdW4iNAoNV2F0Y2hSZXNwb25zZRIjCgNydW4YASABKAsyFi5za2VycnkucnVudGltZS52MS5SdW4iHQoNQ2FuY2VsUmVxdWVzdBIMCgRjYWxsGAEgASgJIh8KDkNhbmNlbFJlc3BvbnNlEg0KBWZvdW5kGAEgASgIIjcKB0ZhaWx1cmUSLAoEY29kZRgBIAEoDjIeLnNrZXJyeS5ydW50aW1lLnYxLkZhaWx1cmVDb2RlKoIBCg1JbnN0YW5jZVN0YXRlEh4KGklOU1RBTkNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWSU5TVEFOQ0VfU1RBVEVfUlVOTklORxABEhkKFUlOU1RBTkNFX1NUQVRFX1BBVVNFRBACEhoKFklOU1RBTkNFX1NUQVRFX1NUT1BQRUQQAypaCgZDaGFuZ2USFgoSQ0hBTkdFX1VOU1BFQ0lGSUVEEAASEAoMQ0hBTkdFX0FEREVEEAESEgoOQ0hBTkdFX1JFTU9WRUQQAhISCg5DSEFOR0VfQ0hBTkdFRBADKqgCCg5EaWZmZXJlbnRGaWVsZBIfChtESUZGRVJFTlRfRklFTERfVU5TUEVDSUZJRUQQABIYChRESUZGRVJFTlRfRklFTERfVFlQRRABEhgKFERJRkZFUkVOVF9GSUVMRF9NT0RFEAISFwoTRElGRkVSRU5UX0ZJRUxEX1VJRBADEhcKE0RJRkZFUkVOVF9GSUVMRF9HSUQQBBIeChpESUZGRVJFTlRfRklFTERfU0laRV9CWVRFUxAFEhoKFkRJRkZFUkVOVF9GSUVMRF9UQVJHRVQQBhIaChZESUZGRVJFTlRfRklFTERfREVWSUNFEAcSGgoWRElGRkVSRU5UX0ZJRUxEX1hBVFRSUxAIEhsKF0RJRkZFUkVOVF9GSUVMRF9DT05URU5UEAkqjwIKC0ZhaWx1cmVDb2RlEhwKGEZBSUxVUkVfQ09ERV9VTlNQRUNJRklFRBAAEhoKFkZBSUxVUkVfQ09ERV9OT1RfRk9VTkQQARIfChtGQUlMVVJFX0NPREVfQUxSRUFEWV9FWElTVFMQAhIcChhGQUlMVVJFX0NPREVfVU5TVVBQT1JURUQQAxIaChZGQUlMVVJFX0NPREVfRVhIQVVTVEVEEAQSHAoYRkFJTFVSRV9DT0RFX1VOQVZBSUxBQkxFEAUSGAoURkFJTFVSRV9DT0RFX1JFRlVTRUQQBhIYChRGQUlMVVJFX0NPREVfREFNQUdFRBAHEhkKFUZBSUxVUkVfQ09ERV9JTlRFUk5BTBAIMv4LCg5SdW50aW1lU2VydmljZRJTCghEZXNjcmliZRIiLnNrZXJyeS5ydW50aW1lLnYxLkRlc2NyaWJlUmVxdWVzdBojLnNrZXJyeS5ydW50aW1lLnYxLkRlc2NyaWJlUmVzcG9uc2USTQoGQ3JlYXRlEiAuc2tlcnJ5LnJ1bnRpbWUudjEuQ3JlYXRlUmVxdWVzdBohLnNrZXJyeS5ydW50aW1lLnYxLkNyZWF0ZVJlc3BvbnNlEkQKA0dldBIdLnNrZXJyeS5ydW50aW1lLnYxLkdldFJlcXVlc3QaHi5za2VycnkucnVudGltZS52MS5HZXRSZXNwb25zZRJJCgRMaXN0Eh4uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5MaXN0UmVzcG9uc2UwARJTCghHZXRTdGF0ZRIiLnNrZXJyeS5ydW50aW1lLnYxLkdldFN0YXRlUmVxdWVzdBojLnNrZXJyeS5ydW50aW1lLnYxLkdldFN0YXRlUmVzcG9uc2USUwoIR2V0VXNhZ2USIi5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlc3BvbnNlElYKCUxpc3RVc2FnZRIjLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RVc2FnZVJlcXVlc3QaJC5za2VycnkucnVudGltZS52MS5MaXN0VXNhZ2VSZXNwb25zZRJHCgRTdG9wEh4uc2tlcnJ5LnJ1bnRpbWUudjEuU3RvcFJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5TdG9wUmVzcG9uc2USSgoFUGF1c2USHy5za2VycnkucnVudGltZS52MS5QYXVzZVJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5QYXVzZVJlc3BvbnNlEk0KBlJlc3VtZRIgLnNrZXJyeS5ydW50aW1lLnYxLlJlc3VtZVJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5SZXN1bWVSZXNwb25zZRJTCghTbmFwc2hvdBIiLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVxdWVzdBojLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVzcG9uc2USXAoLRXhwb3J0SW1hZ2USJS5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlcXVlc3QaJi5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlc3BvbnNlEmQKDUxpc3RTbmFwc2hvdHMSJy5za2VycnkucnVudGltZS52MS5MaXN0U25hcHNob3RzUmVxdWVzdBooLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RTbmFwc2hvdHNSZXNwb25zZTABEmcKDlZlcmlmeVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXNwb25zZTABEkkKBERpZmYSHi5za2VycnkucnVudGltZS52MS5EaWZmUmVxdWVzdBofLnNrZXJyeS5ydW50aW1lLnYxLkRpZmZSZXNwb25zZTABEmUKDkRlbGV0ZVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXNwb25zZRJOCgVXYXRjaBIfLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVxdWVzdBogLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVzcG9uc2UoATABEk0KBkNhbmNlbBIgLnNrZXJyeS5ydW50aW1lLnYxLkNhbmNlbFJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5DYW5jZWxSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * One instance. A call for it does not affect a later instance of the same id: it fails with `not_found`.
@@ -551,6 +551,62 @@ export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*
   messageDesc(file_skerry_runtime_v1_runtime, 17);
 
 /**
+ * @generated from message skerry.runtime.v1.ListUsageRequest
+ */
+export type ListUsageRequest = Message<"skerry.runtime.v1.ListUsageRequest"> & {
+  /**
+   * @generated from field: repeated skerry.runtime.v1.Target targets = 1;
+   */
+  targets: Target[];
+};
+
+/**
+ * Describes the message skerry.runtime.v1.ListUsageRequest.
+ * Use `create(ListUsageRequestSchema)` to create a new message.
+ */
+export const ListUsageRequestSchema: GenMessage<ListUsageRequest> = /*@__PURE__*/
+  messageDesc(file_skerry_runtime_v1_runtime, 18);
+
+/**
+ * @generated from message skerry.runtime.v1.ListUsageResponse
+ */
+export type ListUsageResponse = Message<"skerry.runtime.v1.ListUsageResponse"> & {
+  /**
+   * @generated from field: repeated skerry.runtime.v1.ListUsageResponse.Measured measured = 1;
+   */
+  measured: ListUsageResponse_Measured[];
+};
+
+/**
+ * Describes the message skerry.runtime.v1.ListUsageResponse.
+ * Use `create(ListUsageResponseSchema)` to create a new message.
+ */
+export const ListUsageResponseSchema: GenMessage<ListUsageResponse> = /*@__PURE__*/
+  messageDesc(file_skerry_runtime_v1_runtime, 19);
+
+/**
+ * @generated from message skerry.runtime.v1.ListUsageResponse.Measured
+ */
+export type ListUsageResponse_Measured = Message<"skerry.runtime.v1.ListUsageResponse.Measured"> & {
+  /**
+   * @generated from field: string birth_id = 1;
+   */
+  birthId: string;
+
+  /**
+   * @generated from field: skerry.runtime.v1.GetUsageResponse usage = 2;
+   */
+  usage?: GetUsageResponse | undefined;
+};
+
+/**
+ * Describes the message skerry.runtime.v1.ListUsageResponse.Measured.
+ * Use `create(ListUsageResponse_MeasuredSchema)` to create a new message.
+ */
+export const ListUsageResponse_MeasuredSchema: GenMessage<ListUsageResponse_Measured> = /*@__PURE__*/
+  messageDesc(file_skerry_runtime_v1_runtime, 19, 0);
+
+/**
  * @generated from message skerry.runtime.v1.StopRequest
  */
 export type StopRequest = Message<"skerry.runtime.v1.StopRequest"> & {
@@ -565,7 +621,7 @@ export type StopRequest = Message<"skerry.runtime.v1.StopRequest"> & {
  * Use `create(StopRequestSchema)` to create a new message.
  */
 export const StopRequestSchema: GenMessage<StopRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 18);
+  messageDesc(file_skerry_runtime_v1_runtime, 20);
 
 /**
  * @generated from message skerry.runtime.v1.StopResponse
@@ -578,7 +634,7 @@ export type StopResponse = Message<"skerry.runtime.v1.StopResponse"> & {
  * Use `create(StopResponseSchema)` to create a new message.
  */
 export const StopResponseSchema: GenMessage<StopResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 19);
+  messageDesc(file_skerry_runtime_v1_runtime, 21);
 
 /**
  * @generated from message skerry.runtime.v1.PauseRequest
@@ -600,7 +656,7 @@ export type PauseRequest = Message<"skerry.runtime.v1.PauseRequest"> & {
  * Use `create(PauseRequestSchema)` to create a new message.
  */
 export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 20);
+  messageDesc(file_skerry_runtime_v1_runtime, 22);
 
 /**
  * @generated from message skerry.runtime.v1.PauseResponse
@@ -613,7 +669,7 @@ export type PauseResponse = Message<"skerry.runtime.v1.PauseResponse"> & {
  * Use `create(PauseResponseSchema)` to create a new message.
  */
 export const PauseResponseSchema: GenMessage<PauseResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 21);
+  messageDesc(file_skerry_runtime_v1_runtime, 23);
 
 /**
  * @generated from message skerry.runtime.v1.ResumeRequest
@@ -644,7 +700,7 @@ export type ResumeRequest = Message<"skerry.runtime.v1.ResumeRequest"> & {
  * Use `create(ResumeRequestSchema)` to create a new message.
  */
 export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 22);
+  messageDesc(file_skerry_runtime_v1_runtime, 24);
 
 /**
  * @generated from message skerry.runtime.v1.ResumeResponse
@@ -661,7 +717,7 @@ export type ResumeResponse = Message<"skerry.runtime.v1.ResumeResponse"> & {
  * Use `create(ResumeResponseSchema)` to create a new message.
  */
 export const ResumeResponseSchema: GenMessage<ResumeResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 23);
+  messageDesc(file_skerry_runtime_v1_runtime, 25);
 
 /**
  * @generated from message skerry.runtime.v1.SnapshotRequest
@@ -698,7 +754,7 @@ export type SnapshotRequest = Message<"skerry.runtime.v1.SnapshotRequest"> & {
  * Use `create(SnapshotRequestSchema)` to create a new message.
  */
 export const SnapshotRequestSchema: GenMessage<SnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 24);
+  messageDesc(file_skerry_runtime_v1_runtime, 26);
 
 /**
  * @generated from message skerry.runtime.v1.SnapshotResponse
@@ -711,7 +767,7 @@ export type SnapshotResponse = Message<"skerry.runtime.v1.SnapshotResponse"> & {
  * Use `create(SnapshotResponseSchema)` to create a new message.
  */
 export const SnapshotResponseSchema: GenMessage<SnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 25);
+  messageDesc(file_skerry_runtime_v1_runtime, 27);
 
 /**
  * @generated from message skerry.runtime.v1.ExportImageRequest
@@ -754,7 +810,7 @@ export type ExportImageRequest = Message<"skerry.runtime.v1.ExportImageRequest">
  * Use `create(ExportImageRequestSchema)` to create a new message.
  */
 export const ExportImageRequestSchema: GenMessage<ExportImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 26);
+  messageDesc(file_skerry_runtime_v1_runtime, 28);
 
 /**
  * @generated from message skerry.runtime.v1.ExportImageResponse
@@ -776,7 +832,7 @@ export type ExportImageResponse = Message<"skerry.runtime.v1.ExportImageResponse
  * Use `create(ExportImageResponseSchema)` to create a new message.
  */
 export const ExportImageResponseSchema: GenMessage<ExportImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 27);
+  messageDesc(file_skerry_runtime_v1_runtime, 29);
 
 /**
  * @generated from message skerry.runtime.v1.ListSnapshotsRequest
@@ -789,7 +845,7 @@ export type ListSnapshotsRequest = Message<"skerry.runtime.v1.ListSnapshotsReque
  * Use `create(ListSnapshotsRequestSchema)` to create a new message.
  */
 export const ListSnapshotsRequestSchema: GenMessage<ListSnapshotsRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 28);
+  messageDesc(file_skerry_runtime_v1_runtime, 30);
 
 /**
  * @generated from message skerry.runtime.v1.ListSnapshotsResponse
@@ -811,7 +867,7 @@ export type ListSnapshotsResponse = Message<"skerry.runtime.v1.ListSnapshotsResp
  * Use `create(ListSnapshotsResponseSchema)` to create a new message.
  */
 export const ListSnapshotsResponseSchema: GenMessage<ListSnapshotsResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 29);
+  messageDesc(file_skerry_runtime_v1_runtime, 31);
 
 /**
  * @generated from message skerry.runtime.v1.VerifySnapshotRequest
@@ -828,7 +884,7 @@ export type VerifySnapshotRequest = Message<"skerry.runtime.v1.VerifySnapshotReq
  * Use `create(VerifySnapshotRequestSchema)` to create a new message.
  */
 export const VerifySnapshotRequestSchema: GenMessage<VerifySnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 30);
+  messageDesc(file_skerry_runtime_v1_runtime, 32);
 
 /**
  * A difference from the time when the snapshot was made, in words.
@@ -847,7 +903,7 @@ export type VerifySnapshotResponse = Message<"skerry.runtime.v1.VerifySnapshotRe
  * Use `create(VerifySnapshotResponseSchema)` to create a new message.
  */
 export const VerifySnapshotResponseSchema: GenMessage<VerifySnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 31);
+  messageDesc(file_skerry_runtime_v1_runtime, 33);
 
 /**
  * @generated from message skerry.runtime.v1.DiffRequest
@@ -869,7 +925,7 @@ export type DiffRequest = Message<"skerry.runtime.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 32);
+  messageDesc(file_skerry_runtime_v1_runtime, 34);
 
 /**
  * @generated from message skerry.runtime.v1.TreeOrigin
@@ -904,7 +960,7 @@ export type TreeOrigin = Message<"skerry.runtime.v1.TreeOrigin"> & {
  * Use `create(TreeOriginSchema)` to create a new message.
  */
 export const TreeOriginSchema: GenMessage<TreeOrigin> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 33);
+  messageDesc(file_skerry_runtime_v1_runtime, 35);
 
 /**
  * @generated from message skerry.runtime.v1.DiffResponse
@@ -935,7 +991,7 @@ export type DiffResponse = Message<"skerry.runtime.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 34);
+  messageDesc(file_skerry_runtime_v1_runtime, 36);
 
 /**
  * @generated from message skerry.runtime.v1.DeleteSnapshotRequest
@@ -952,7 +1008,7 @@ export type DeleteSnapshotRequest = Message<"skerry.runtime.v1.DeleteSnapshotReq
  * Use `create(DeleteSnapshotRequestSchema)` to create a new message.
  */
 export const DeleteSnapshotRequestSchema: GenMessage<DeleteSnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 35);
+  messageDesc(file_skerry_runtime_v1_runtime, 37);
 
 /**
  * @generated from message skerry.runtime.v1.DeleteSnapshotResponse
@@ -965,7 +1021,7 @@ export type DeleteSnapshotResponse = Message<"skerry.runtime.v1.DeleteSnapshotRe
  * Use `create(DeleteSnapshotResponseSchema)` to create a new message.
  */
 export const DeleteSnapshotResponseSchema: GenMessage<DeleteSnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 36);
+  messageDesc(file_skerry_runtime_v1_runtime, 38);
 
 /**
  * @generated from message skerry.runtime.v1.WatchRequest
@@ -982,7 +1038,7 @@ export type WatchRequest = Message<"skerry.runtime.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 37);
+  messageDesc(file_skerry_runtime_v1_runtime, 39);
 
 /**
  * @generated from message skerry.runtime.v1.WatchResponse
@@ -999,7 +1055,7 @@ export type WatchResponse = Message<"skerry.runtime.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 38);
+  messageDesc(file_skerry_runtime_v1_runtime, 40);
 
 /**
  * @generated from message skerry.runtime.v1.CancelRequest
@@ -1016,7 +1072,7 @@ export type CancelRequest = Message<"skerry.runtime.v1.CancelRequest"> & {
  * Use `create(CancelRequestSchema)` to create a new message.
  */
 export const CancelRequestSchema: GenMessage<CancelRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 39);
+  messageDesc(file_skerry_runtime_v1_runtime, 41);
 
 /**
  * @generated from message skerry.runtime.v1.CancelResponse
@@ -1035,7 +1091,7 @@ export type CancelResponse = Message<"skerry.runtime.v1.CancelResponse"> & {
  * Use `create(CancelResponseSchema)` to create a new message.
  */
 export const CancelResponseSchema: GenMessage<CancelResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 40);
+  messageDesc(file_skerry_runtime_v1_runtime, 42);
 
 /**
  * The detail of an error that the driver threw. The error contains the message.
@@ -1054,7 +1110,7 @@ export type Failure = Message<"skerry.runtime.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 41);
+  messageDesc(file_skerry_runtime_v1_runtime, 43);
 
 /**
  * @generated from enum skerry.runtime.v1.InstanceState
@@ -1320,6 +1376,16 @@ export const RuntimeService: GenService<{
     methodKind: "unary";
     input: typeof GetUsageRequestSchema;
     output: typeof GetUsageResponseSchema;
+  },
+  /**
+   * The usage of many instances at once, without those that cannot be measured.
+   *
+   * @generated from rpc skerry.runtime.v1.RuntimeService.ListUsage
+   */
+  listUsage: {
+    methodKind: "unary";
+    input: typeof ListUsageRequestSchema;
+    output: typeof ListUsageResponseSchema;
   },
   /**
    * @generated from rpc skerry.runtime.v1.RuntimeService.Stop
