@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  appendFileSync,
   chownSync,
   existsSync,
   mkdtempSync,
@@ -16,12 +17,16 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A PostgreSQL of its own in a new folder, which listens on a unix socket there alone. */
+/** A PostgreSQL of its own in a new folder, which listens on a unix socket there, and on an address if that was asked for. */
 export interface PostgresServer {
-  /** Creates an empty database and resolves with its URL. */
+  /** Creates an empty database and resolves with its URL: that of its address, if it has one. */
   createDatabase(): Promise<string>;
   /** Runs each statement in a transaction of its own. */
   execute(...statements: readonly string[]): Promise<void>;
+  /** Runs a statement and resolves with its rows, each a line of columns with a bar between two. */
+  query(statement: string): Promise<string[]>;
+  /** Of its first process, while it runs. */
+  readonly pid: number;
   /** Ends it at once, as a crash does. */
   stop(): Promise<void>;
   /** As a standby, it serves what reads only, until `pg_promote()`. */
@@ -45,10 +50,19 @@ export const findPostgres = (): string | undefined => {
 
 // The programs refuse root. Debian's package makes this user.
 const isRoot = process.getuid?.() === 0;
-const through = isRoot ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'] : [];
+const asPostgres = isRoot ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'] : [];
 
 const idOf = async (kind: '-u' | '-g'): Promise<number> =>
   Number((await run('id', [kind, 'postgres'])).stdout);
+
+export interface PostgresOptions {
+  parentDir?: string;
+  isDurable?: boolean;
+  /** More of its settings, as `name=value`. */
+  settings?: readonly string[];
+  /** Where it listens too, for all who reach that address, and a command that runs the command appended to it there. */
+  machine?: { readonly address: string; readonly through: readonly string[] };
+}
 
 /**
  * Makes a cluster in a new folder of `parentDir`, by default that of temporary files, and starts it. Unless `isDurable`, it does not
@@ -58,14 +72,16 @@ const idOf = async (kind: '-u' | '-g'): Promise<number> =>
 export const startPostgres = async ({
   parentDir = tmpdir(),
   isDurable = false,
-} = {}): Promise<PostgresServer> => {
+  settings: more = [],
+  machine,
+}: PostgresOptions = {}): Promise<PostgresServer> => {
   const bin = findPostgres();
   if (bin === undefined) throw new Error('PostgreSQL is not installed');
   const folder = mkdtempSync(join(parentDir, 'skerry-postgres-'));
   if (isRoot) chownSync(folder, await idOf('-u'), await idOf('-g'));
   const data = join(folder, 'data');
   const [file, ...args] = [
-    ...through,
+    ...asPostgres,
     join(bin, 'initdb'),
     '-D',
     data,
@@ -79,6 +95,7 @@ export const startPostgres = async ({
     '--no-sync',
   ];
   await run(file, args, { cwd: folder });
+  if (machine) appendFileSync(join(data, 'pg_hba.conf'), 'host all all samenet trust\n');
 
   let child: ReturnType<typeof spawn> | undefined;
   const stop = async (): Promise<void> => {
@@ -95,12 +112,14 @@ export const startPostgres = async ({
     if (asStandby) writeFileSync(join(data, 'standby.signal'), '');
     const settings = [
       `unix_socket_directories=${folder}`,
-      'listen_addresses=',
+      `listen_addresses=${machine?.address ?? ''}`,
       'log_min_messages=log',
       ...(isDurable ? [] : ['fsync=off', 'full_page_writes=off']),
+      ...more,
     ];
     const [file = '', ...args] = [
-      ...through,
+      ...(machine?.through ?? []),
+      ...asPostgres,
       join(bin, 'postgres'),
       '-D',
       data,
@@ -121,17 +140,27 @@ export const startPostgres = async ({
       started.once('exit', () => reject(new Error(`postgres ended\n${written.join('\n')}`)));
     });
   };
+  const psql = async (statements: readonly string[]): Promise<string> => {
+    const commands = statements.flatMap((statement) => ['-c', statement]);
+    const where = ['-h', folder, '-U', 'skerry', '-d', 'postgres'];
+    const { stdout } = await run(join(bin, 'psql'), [...where, '-q', '-A', '-t', ...commands]);
+    return stdout;
+  };
   await start();
   let count = 0;
   return {
     createDatabase: async () => {
       count += 1;
       await run(join(bin, 'createdb'), ['-h', folder, '-U', 'skerry', `test${count}`]);
+      if (machine) return `postgres://skerry@${machine.address}/test${count}`;
       return `postgres://skerry@localhost/test${count}?host=${encodeURIComponent(folder)}`;
     },
     execute: async (...statements) => {
-      const commands = statements.flatMap((statement) => ['-c', statement]);
-      await run(join(bin, 'psql'), ['-h', folder, '-U', 'skerry', '-d', 'postgres', '-q', ...commands]);
+      await psql(statements);
+    },
+    query: async (statement) => (await psql([statement])).trim().split('\n'),
+    get pid() {
+      return Number(child?.pid);
     },
     stop,
     start,

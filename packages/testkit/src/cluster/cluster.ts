@@ -1,27 +1,16 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { makeNetworkLab, type NetworkLab } from '@skerry/runtime/network-lab';
 import { imagesDir } from '../stack/images-dir.ts';
-import { skerryProgram } from '../stack/skerry-program.ts';
 import { createStackClient, type StackAddress, type StackClient } from '../stack/stack-client.ts';
 import { refuseUndeclared } from '../stack/undeclared.ts';
-
-/** A program that serves until it is ended. */
-export interface Service {
-  readonly pid: number;
-  log(): string;
-  signal(signal: NodeJS.Signals): void;
-  /** Ends it and waits; the default is SIGTERM. */
-  stop(signal?: NodeJS.Signals): Promise<void>;
-}
+import { runSkerry, type Service, startSkerry } from './service.ts';
 
 /** One server of a cluster. */
 export interface Replica extends StackClient {
+  /** Its name in the network of the lab. */
+  readonly machine: string;
   /** Where the other servers reach it. */
   readonly peerAddress: string;
   /** Starts it, after an end. */
@@ -34,6 +23,8 @@ export interface Cluster extends StackClient {
   /** All servers, the first of which is the one of the other members. They share a database. */
   readonly replicas: readonly Replica[];
   readonly lab: NetworkLab;
+  /** Uses this `skerry` for all that is started from now on. */
+  use(program: string): void;
   /** Starts the node of that name again, after an end. */
   startNode(name: string): Promise<Service>;
   node(name: string): Service;
@@ -43,6 +34,8 @@ export interface Cluster extends StackClient {
   server(): Service;
   /** The folder of the server. */
   readonly serverFolder: string;
+  /** What all of them have logged so far, in that order. */
+  log(): string;
   /** Runs `skerry` against the server. Rejects when it exits with another status than 0. */
   skerry(...args: string[]): Promise<string>;
   /** Runs `skerry` on the machine of the tests. Rejects when it exits with another status than 0. */
@@ -67,6 +60,23 @@ const METRICS_PORT = 9_100;
 /** Only programs of the same machine can read them. */
 const metricsArgs = ['--metrics-listen', `127.0.0.1:${METRICS_PORT}`];
 
+export interface ClusterOptions {
+  nodes: readonly string[];
+  nodeArgs?: readonly string[];
+  /** A function is called before the first program is started. */
+  serverArgs?: readonly string[] | ((lab: NetworkLab) => Promise<readonly string[]>);
+  /** More than one need a database among the arguments. */
+  servers?: number;
+  /** The arguments of a server that say which nodes there are. */
+  list?: (lab: NetworkLab) => Promise<readonly string[]>;
+  /** Names of further machines of the network. */
+  machines?: readonly string[];
+  /** Default: true. A server whose answers are checked is slower. */
+  checksAnswers?: boolean;
+  /** Path of `skerry`. Default: that of this checkout. */
+  program?: string;
+}
+
 /** Starts a cluster and resolves when every node takes sandboxes. */
 export async function startCluster({
   nodes,
@@ -74,40 +84,35 @@ export async function startCluster({
   serverArgs = [],
   servers = 1,
   list = async (lab) => nodes.flatMap((name) => ['--node', `${name}=${lab.host(name).address}:${NODE_PORT}`]),
-}: {
-  nodes: readonly string[];
-  nodeArgs?: readonly string[];
-  serverArgs?: readonly string[];
-  /** More than one need a database among the arguments. */
-  servers?: number;
-  /** The arguments of a server that say which nodes there are. */
-  list?: (lab: NetworkLab) => Promise<readonly string[]>;
-}): Promise<Cluster> {
+  machines = [],
+  checksAnswers = true,
+  ...options
+}: ClusterOptions): Promise<Cluster> {
   await using cleanup = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'skerry-cluster-'));
   cleanup.defer(() => rmSync(folder, { recursive: true }));
   const serverNames = Array.from({ length: servers }, (_, index) =>
     index === 0 ? SERVER : `${SERVER}-${index + 1}`,
   );
-  const lab = await makeNetworkLab([...serverNames, ...nodes]);
+  const lab = await makeNetworkLab([...serverNames, ...nodes, ...machines]);
   cleanup.defer(() => lab.close());
+  const moreServerArgs = typeof serverArgs === 'function' ? await serverArgs(lab) : serverArgs;
   const certificates = join(folder, 'certificates');
-  await run(['node', 'cert', '--dir', certificates, ...nodes]);
+  await runSkerry(['node', 'cert', '--dir', certificates, ...nodes]);
   const files = (name: string): string[] => [
     ...['--cert', join(certificates, `${name}.crt`), '--key', join(certificates, `${name}.key`)],
     ...['--ca', join(certificates, 'ca.crt')],
   ];
   const services = new Map<string, Service>();
-  const logs: (() => string)[] = [];
+  let log = '';
+  let { program } = options;
   const start = async (name: string, args: readonly string[], before: readonly string[] = []) => {
-    const { service, ready } = await startService([
-      ...lab.host(name).through,
-      process.execPath,
-      ...before,
-      skerryProgram,
-      ...args,
-    ]);
-    logs.push(service.log);
+    const { service, ready } = await startSkerry(args, {
+      ...{ through: lab.host(name).through, program, before },
+      onLine: (line) => {
+        log += `${line}\n`;
+      },
+    });
     services.set(name, service);
     return { service, ready };
   };
@@ -126,7 +131,7 @@ export async function startCluster({
   };
   cleanup.defer(async () => {
     await Promise.all([...services.values()].map((service) => service.stop('SIGKILL')));
-    for (const name of nodes) await run(['down', '--data', nodeFolder(name)], lab.host(name).through);
+    for (const name of nodes) await runSkerry(['down', '--data', nodeFolder(name)], lab.host(name).through);
   });
   await Promise.all(nodes.map(startNode));
 
@@ -144,19 +149,19 @@ export async function startCluster({
     const peer = servers > 1 ? ['--peer-listen', peerAddress] : [];
     const startReplica = async (...more: string[]) => {
       const place = ['--port', String(API_PORT), '--data', dataDir, '--domain', `localhost:${port}`, ...peer];
-      const own = [...metricsArgs, ...serverArgs, ...more];
+      const own = [...metricsArgs, ...moreServerArgs, ...more];
       const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...own];
-      return start(name, args, ['--import', answerCheck]);
+      return start(name, args, checksAnswers ? ['--import', answerCheck] : []);
     };
     const { ready } = await startReplica();
     const address: StackAddress = { ...(ready as StackAddress), apiUrl: url, sandboxUrl: url };
     const client = createStackClient({
       address,
       dataDir,
-      readLog: async () => logs.map((log) => log()).join(''),
+      readLog: async () => log,
     });
     const startAgain = async (...more: string[]): Promise<Service> => (await startReplica(...more)).service;
-    return { ...client, peerAddress, start: startAgain, service: () => find(name) };
+    return { ...client, machine: name, peerAddress, start: startAgain, service: () => find(name) };
   };
   const replicas: Replica[] = [];
   for (const name of serverNames) replicas.push(await openReplica(name));
@@ -164,7 +169,7 @@ export async function startCluster({
   const { address } = client;
   const { apiUrl: url } = address;
   const connection = ['--api-url', url, '--api-key', address.apiKey];
-  const skerry = (...args: string[]): Promise<string> => run([...args, ...connection]);
+  const skerry = (...args: string[]): Promise<string> => runSkerry([...args, ...connection]);
   const metricsPorts = new Map<string, Promise<number>>();
   const metrics = async (name: string): Promise<Map<string, number>> => {
     const port = metricsPorts.get(name) ?? lab.forward(name, { host: '127.0.0.1', port: METRICS_PORT });
@@ -182,6 +187,9 @@ export async function startCluster({
   return {
     ...client,
     lab,
+    use: (given) => {
+      program = given;
+    },
     startNode,
     nodeFolder,
     node: find,
@@ -189,8 +197,9 @@ export async function startCluster({
     startServer: client.start,
     server: client.service,
     serverFolder,
+    log: () => log,
     skerry,
-    run: (...args) => run(args),
+    run: (...args) => runSkerry(args),
     states: async () => {
       const { data = [] } = await client.api.GET('/skerry/v1/nodes');
       return Object.fromEntries(data.map(({ name, state }) => [name, state]));
@@ -210,39 +219,7 @@ export async function startCluster({
     },
     close: async () => {
       await running.disposeAsync();
-      refuseUndeclared(logs.map((log) => log()).join('\n'));
+      refuseUndeclared(log);
     },
   };
-}
-
-async function startService(command: readonly string[]): Promise<{ service: Service; ready: object }> {
-  const [file = '', ...args] = command;
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
-  const exited = once(child, 'exit');
-  const line = await Promise.race([
-    once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
-    exited.then(() => undefined),
-  ]);
-  if (line === undefined) throw new Error(`${args.join(' ')} ended with ${child.exitCode}\n${log}`);
-  const service: Service = {
-    pid: child.pid as number,
-    log: () => log,
-    signal: (signal) => void child.kill(signal),
-    stop: async (signal = 'SIGTERM') => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill(signal);
-      await exited;
-    },
-  };
-  return { service, ready: JSON.parse(line) as object };
-}
-
-async function run(args: readonly string[], through: readonly string[] = []): Promise<string> {
-  const [file, ...before] = [...through, process.execPath];
-  const { stdout } = await promisify(execFile)(file, [...before, skerryProgram, ...args]);
-  return stdout;
 }

@@ -1,14 +1,11 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type PostgresServer, startPostgres } from '@skerry/platform/postgres-server';
 import { expect } from 'vitest';
-import { type Cluster, type Replica, startCluster } from './cluster.ts';
+import type { Replica } from './cluster.ts';
+import { type DatabaseCluster, startDatabaseCluster } from './database-cluster.ts';
 
-/** A cluster of two servers that share a database and the nodes. */
-export interface Replicas {
-  readonly cluster: Cluster;
-  readonly postgres: PostgresServer;
+/** A cluster of two servers, as a test sees it. */
+export interface Replicas extends DatabaseCluster {
   /** The server that owns a node, by the highest epoch in the logs. */
   ownerOf(node: string): Replica;
   /** The states of all nodes, as one server says. */
@@ -17,7 +14,6 @@ export interface Replicas {
   areShared(): Promise<void>;
   /** The sandboxes whose files are on the nodes. */
   onNodes(): string[];
-  close(): Promise<void>;
 }
 
 /** Starts PostgreSQL and a cluster; resolves when every node takes sandboxes. */
@@ -28,19 +24,8 @@ export async function startReplicas({
   nodes: readonly string[];
   serverArgs?: readonly string[];
 }): Promise<Replicas> {
-  await using cleanup = new AsyncDisposableStack();
-  const postgres = await startPostgres();
-  cleanup.defer(() => postgres.remove());
-  const folder = mkdtempSync(join(tmpdir(), 'skerry-database-'));
-  cleanup.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'url');
-  writeFileSync(file, await postgres.createDatabase(), { mode: 0o600 });
-  const cluster = await startCluster({
-    nodes,
-    serverArgs: ['--database-file', file, ...serverArgs],
-    servers: 2,
-  });
-  cleanup.defer(() => cluster.close());
+  const running = await startDatabaseCluster({ nodes, serverArgs });
+  const { cluster } = running;
 
   const ownerOf = (node: string): Replica => {
     const claims = cluster.replicas.flatMap((replica) =>
@@ -61,10 +46,8 @@ export async function startReplicas({
     const { data = [] } = await api.GET('/skerry/v1/nodes');
     return data.map(({ state }) => state);
   };
-  const running = cleanup.move();
   return {
-    cluster,
-    postgres,
+    ...running,
     ownerOf,
     statesAt,
     areShared: async () => {
@@ -77,7 +60,6 @@ export async function startReplicas({
         const sandboxes = join(cluster.nodeFolder(name), 'sandboxes');
         return existsSync(sandboxes) ? readdirSync(sandboxes) : [];
       }),
-    close: () => running.disposeAsync(),
   };
 }
 
