@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { type BlobStoreFlag, parseBlobStore } from './parse-blob-store.ts';
+import { parseTotalCount } from './parse-count.ts';
 import { parseDuration } from './parse-duration.ts';
 import { parseKubernetes } from './parse-kubernetes.ts';
 import { parseAddress, parseNode } from './parse-node.ts';
@@ -43,7 +44,7 @@ export function serverCommand(): Command {
   const command = new Command('server').description(
     'start the service without sandboxes of its own: they are on nodes, each of which runs "skerry node"',
   );
-  withBuildOptions(withServingOptions(withDataOption(command)))
+  withBuildOptions(withServingOptions(withDataOption(command), { parseSandboxes: parseTotalCount }))
     .option(
       '--node <name=host:port>',
       'a node, by the name in its certificate; may be repeated',

@@ -19,8 +19,11 @@ export interface ServingFlags {
   sharedHost: string[];
 }
 
-/** Adds the flags of a command that serves platform and edge, wherever its sandboxes are. */
-export const withServingOptions = (command: Command): Command =>
+/** Adds the flags of a command that serves platform and edge, wherever its sandboxes are; `parseSandboxes` knows how many those may be. */
+export const withServingOptions = (
+  command: Command,
+  { parseSandboxes = parseCount }: { parseSandboxes?: (text: string) => number } = {},
+): Command =>
   command
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on, 0 for a free one', parsePort, 4000)
@@ -32,7 +35,7 @@ export const withServingOptions = (command: Command): Command =>
     )
     .option('--database-file <path>', 'file with the URL of that database, which only its owner may read')
     .option('--domain <domain>', 'public domain of the sandboxes, with its port')
-    .option('--max-sandboxes <count>', 'concurrency limit, without paused sandboxes', parseCount, 100)
+    .option('--max-sandboxes <count>', 'concurrency limit, without paused sandboxes', parseSandboxes, 100)
     .option(
       '--base-memory <MiB>',
       'memory of a sandbox of the base template, fixed by the first start in a data folder (default: 1024)',
