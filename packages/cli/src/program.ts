@@ -6,6 +6,7 @@ import { removeContextCommand } from './commands/context/remove.ts';
 import { useContextCommand } from './commands/context/use.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { downCommand } from './commands/down.ts';
+import { addExamples } from './commands/examples.ts';
 import { loadImageCommand } from './commands/image/load.ts';
 import { saveImageCommand } from './commands/image/save.ts';
 import { nodeCommand } from './commands/node/node.ts';
@@ -42,7 +43,6 @@ import { templateLogsCommand } from './commands/template/logs.ts';
 import { showTemplateCommand } from './commands/template/show.ts';
 import { tagTemplateCommand } from './commands/template/tag.ts';
 import { upCommand } from './commands/up.ts';
-import { addExamples } from './examples.ts';
 
 /** The whole command line, ready to parse. */
 export function createProgram({ version }: { version: string }): Command {
