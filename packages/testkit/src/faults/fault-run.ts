@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Sandbox, SandboxError } from '@skerry/sdk';
-import type { Stack } from '../stack/stack.ts';
+import type { StackClient } from '../stack/stack-client.ts';
 import { createFaultProxy, type FaultCounts } from './fault-proxy.ts';
 import { createRandom } from './random.ts';
 
 export interface FaultRunOptions {
-  stack: Stack;
+  stack: StackClient;
   seed: number;
   /** What one command writes. */
   outputBytes: number;

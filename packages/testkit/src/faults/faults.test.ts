@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
 import { runFaults } from './fault-run.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 it('brings 30 MB of output, uploads and downloads byte for byte through delays, single bytes, stalls and resets', async () => {
   const { faults, output, upload, download } = await runFaults({

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { installAlone, type OutsideProject } from './outside-project.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 /** Type-checks a program against the installed package, strictly and with its declarations checked, then runs it. */
 function use(project: OutsideProject, program: string): string {
