@@ -47,7 +47,7 @@ export function installAlone(name: string): OutsideProject {
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
   project.write({ 'package.json': '{ "name": "consumer", "private": true, "type": "module" }\n' });
-  project.run('npm', ['install', '--no-audit', '--no-fund', './package.tgz']);
+  project.run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', './package.tgz']);
   return project;
 }
 
