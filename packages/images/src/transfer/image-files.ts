@@ -20,7 +20,7 @@ export interface ImageFiles {
 export interface ImageFilesOptions {
   /** The folder of all images of templates. */
   folder: string;
-  /** On the same file system. What is in it is removed. */
+  /** For images that arrive, on the file system of `folder`. It is emptied when the folder is opened. */
   incoming: string;
   /** Throws where the host has no room for so much. */
   requireRoom: (sizeBytes: number) => void;

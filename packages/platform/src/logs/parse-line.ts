@@ -38,7 +38,7 @@ export const parseLine = (text: string): AgentLine | undefined => {
   try {
     value = JSON.parse(text);
   } catch {
-    // Malformed JSON does not come from the agent.
+    // The agent writes only JSON, so another program inside has sent this line: it is ignored.
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;

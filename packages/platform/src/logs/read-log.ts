@@ -17,7 +17,7 @@ export interface ReadLogOptions extends LogRequest {
 const MAX_LINE_BYTES = 16 * 1024;
 const ANSWER_MS = 10_000;
 
-/** Calls back for each whole line. Throws for a line without an end. */
+/** Calls back for each whole line; omits one longer than `MAX_LINE_BYTES`. Throws when more than that arrives without an end of line. */
 const createLineSplitter = (onLine: (text: string) => void) => {
   let rest = '';
   return (text: string): void => {

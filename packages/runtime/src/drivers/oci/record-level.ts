@@ -1,10 +1,17 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { RuntimeError } from '../../error.ts';
 import type { OciHost } from './host.ts';
 import type { SandboxRecord } from './record.ts';
 
-/** The level as a record stores it. */
+/** By level, as a record stores it. */
+const recordLevels: Record<IsolationLevel, Pick<SandboxRecord, 'level'>> = {
+  container: {},
+  gvisor: { level: 'gvisor' },
+};
+
+/** The level of a host, as a record stores it. */
 export const toRecordLevel = ({ runtime }: OciHost): Pick<SandboxRecord, 'level'> =>
-  runtime.level === 'gvisor' ? { level: 'gvisor' } : {};
+  recordLevels[runtime.level];
 
 /**
  * A sandbox that once ran at level `gvisor` never starts at level `container`: the level was chosen because its code is

@@ -5,7 +5,7 @@ import type { CopyStep } from '../definition.ts';
 import { type ContextFile, isPlainFolder, readEntry, walk } from './context-file.ts';
 import type { Context } from './open-context.ts';
 
-/** What a step copies. */
+/** The files of the context that a COPY step copies, and its source as the build gets it. */
 export interface FoundFiles {
   /** The source for the build: a path in the archive, escaped, or a pattern whose fixed part is a folder in it. */
   src: string;

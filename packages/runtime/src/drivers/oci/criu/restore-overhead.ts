@@ -91,7 +91,10 @@ const lowerMemory = async (folder: string, layout: CgroupLayout, limits: Limits)
   }
 };
 
-/** The kernel kills at a `memory.max` below the present usage: Documentation/admin-guide/cgroup-v2.rst. */
+/**
+ * For cgroup version 2. Reclaims through `memory.high` first, because the kernel kills when it cannot reclaim down to a new
+ * `memory.max`: Documentation/admin-guide/cgroup-v2.rst. False when too much is left.
+ */
 const lowerUnified = async (folder: string, { memoryBytes }: Limits): Promise<boolean> => {
   await writeFile(`${folder}/memory.high`, String(memoryBytes));
   if (Number(await readFile(`${folder}/memory.current`, 'utf8')) > memoryBytes) return false;
