@@ -33,7 +33,7 @@ export const createControlServer = (options: {
   usage: HostUsage;
   log: Log;
   sandboxLog: SandboxLog;
-  /** Called when the answer to an initialization has been sent. */
+  /** Called when the answer to an initialization has been sent: what it begins may block, and the host must not wait for that. */
   onInitialized: () => void;
   /** Rejects with the reason when commands cannot be started. */
   runSelfTest: () => Promise<void>;

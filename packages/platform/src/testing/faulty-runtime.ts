@@ -16,7 +16,7 @@ export interface FaultyRuntime extends Runtime {
   /** The calls so far, as in `pause i1 filesystem`, and the bodies that agents received at `/init`. */
   readonly log: string[];
   readonly inits: Record<string, unknown>[];
-  /** The next call of this kind does nothing and rejects with this error. */
+  /** The next call of this kind does nothing and rejects with this error; for `init` the agent answers 500 with its message. */
   fail(act: Act, error: Error): void;
   /** The next call of this kind succeeds, but its response is lost. */
   loseAnswer(act: 'create' | 'pause' | 'resume' | 'snapshot' | 'stop'): void;

@@ -46,7 +46,7 @@ export function toHostTable(results: readonly RowResult[]): string {
 export function toMarkdown(options: {
   results: readonly RowResult[];
   before: string;
-  /** Row → what it shows, in the order of the table. */
+  /** The name of each row → what the row tests. The table has only these rows, in this order. */
   shows: ReadonlyMap<string, string>;
   versions: HostVersions;
   /** Of skerry, as `git describe` has it. */

@@ -1,4 +1,7 @@
-/** Extended attributes in an archive of this agent, all in one pax record: their values may be any bytes. */
+/**
+ * The pax record in which this agent writes all extended attributes of an entry, as JSON with base64: the parser reads text, and their
+ * values may be any bytes.
+ */
 const OWN_RECORD = 'SKERRY.xattrs';
 /** As other programs write them, as text. */
 const PREFIX = 'SCHILY.xattr.';

@@ -59,7 +59,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     throw await toStepError(error, { step: `pausing sandbox ${id}`, dataDir: host.dataDir });
   };
 
-  /** The record of the sandbox if it is paused, on the medium by then. */
+  /**
+   * Completes a pause that has begun, or a resume that failed. Resolves with the record of the paused sandbox, which is on the medium
+   * then; with undefined when it is not paused.
+   */
   const settled = async (): Promise<SandboxRecord | undefined> => {
     const { record } = run;
     if (isRemoved || record === undefined || !isPaused(record)) return undefined;

@@ -57,7 +57,7 @@ export const sendFile = async (
       sentBytes += bytesRead;
       const fd = fdOf(res);
       if (fd === undefined) continue;
-      // One of our own: the number of a connection that is closed meanwhile may be that of another file at once.
+      // A descriptor of our own: when the connection is closed meanwhile, its number may belong to another file at once.
       if (socketFd === undefined) {
         socketFd = duplicateFd(fd);
         setSendBuffer(socketFd, SEND_BUFFER_BYTES);

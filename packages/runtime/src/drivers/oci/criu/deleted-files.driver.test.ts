@@ -4,7 +4,10 @@ import { useOci } from '../testing/oci-fixture.ts';
 
 const { create, toId } = useOci({ name: 'gone', memory: true });
 
-/** The longest names, and those around what CRIU appends to them. */
+/**
+ * Lengths of names in bytes: the longest, and those around 245 and 237, the longest that leave room for " (deleted)" of the links in
+ * /proc and for what CRIU appends.
+ */
 const lengths = [255, 254, 247, 246, 245, 238, 237, 236];
 
 describe('a deleted file that a process has open', () => {
