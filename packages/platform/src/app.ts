@@ -36,6 +36,7 @@ import { serveFrontPage } from './http/serve-front-page.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
+import { createConnectAt } from './nodes/connect-at.ts';
 import { createExplainHandler } from './nodes/explain-sandbox.ts';
 import { createLocateCall } from './nodes/locate-call.ts';
 import { createNodeHandlers } from './nodes/node-handlers.ts';
@@ -119,7 +120,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const ofImports = { maxBytes: MAX_IMPORT_BYTES, maxTotalBytes: 2 * MAX_IMPORT_BYTES, keptMs: 0 };
   const imports = options.imports && createContextStore({ ...options.imports, ...ofImports, clock });
   const uploadLinks = createUploadLinks({ secret, clock });
-  const plane = createControlPlane({ ...options, contexts, imports, clock, limits, ids });
+  const connectAt = options.peers && createConnectAt(options.peers);
+  const plane = createControlPlane({ ...options, connectAt, contexts, imports, clock, limits, ids });
 
   const context: HandlerContext = {
     ...plane,
@@ -170,8 +172,9 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     redirect: (...failed) => redirect(...failed),
     handlers: reportLostRuntime(handlers),
     authenticate: async (headers, request) => {
-      await authorise(request);
       const isForwarded = options.peers?.isFromPeer(request) ?? false;
+      // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.
+      if (!isForwarded || headers['x-api-key'] !== undefined) await authorise(request);
       return { origin: toPublicOrigin(headers, domain), isForwarded };
     },
     log,
@@ -222,7 +225,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       await plane.start(base);
       await options.nodes?.start({
         ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
-        ...{ leave: plane.leaveNode, check: plane.checkRoutes, onCordon: plane.adjustWarm },
+        ...{ leave: plane.leaveNode, check: plane.check, onCordon: plane.adjustWarm },
       });
       await server.ready();
     },

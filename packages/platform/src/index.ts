@@ -5,6 +5,7 @@ export type { Peers } from './http/forward-calls.ts';
 export type { Ids } from './ids.ts';
 export { defaultLimits, type Limits } from './limits.ts';
 export type { Log, LogFields } from './log.ts';
+export type { CopyStore } from './nodes/copies.ts';
 export type { NodeImages } from './nodes/fleet-images.ts';
 export type { ConnectNode } from './nodes/member.ts';
 export { type ListedNode, type Membership, MembershipError } from './nodes/membership/membership.ts';

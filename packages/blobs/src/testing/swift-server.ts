@@ -12,6 +12,8 @@ import type { S3Settings } from '../s3/s3.ts';
 export interface SwiftServer {
   /** Makes an empty bucket. */
   createBucket(): Promise<S3Settings>;
+  /** Stops its answers and goes on with them. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Ends it and deletes the folder. Idempotent. */
   remove(): Promise<void>;
 }
@@ -22,13 +24,23 @@ const python = '/usr/bin/python3';
 export const hasSwift = (): boolean =>
   existsSync(python) && existsSync('/usr/lib/python3/dist-packages/swift/common/middleware/s3api');
 
-/** Rejects with what it wrote when it does not start. */
-export const startSwift = async (): Promise<SwiftServer> => {
+/**
+ * Rejects with what it wrote when it does not start. `through` is a command that runs it on another machine of a network lab, whose port
+ * `forward` makes one of this host.
+ */
+export const startSwift = async ({
+  through = [],
+  forward = (port) => Promise.resolve(port),
+}: {
+  through?: readonly string[];
+  forward?: (port: number) => Promise<number>;
+} = {}): Promise<SwiftServer> => {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-swift-'));
   const credentials = { accessKeyId: 'test:tester', secretAccessKey: 'testing' };
   const script = fileURLToPath(new URL('swift-server.py', import.meta.url));
   // It ends with this process: its input ends then.
-  const child = spawn(python, [script, folder, credentials.accessKeyId, credentials.secretAccessKey], {
+  const [file, ...args] = [...through, python, script, folder];
+  const child = spawn(file, [...args, credentials.accessKeyId, credentials.secretAccessKey], {
     cwd: folder,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -41,16 +53,18 @@ export const startSwift = async (): Promise<SwiftServer> => {
   });
   const region = 'us-east-1';
   const endpoint = `http://127.0.0.1:${port}`;
+  const near = `http://127.0.0.1:${await forward(Number(port))}`;
   let count = 0;
   return {
     createBucket: async () => {
       count += 1;
       const bucket = `test${count}`;
-      const s3 = new S3Client({ region, endpoint, forcePathStyle: true, credentials });
+      const s3 = new S3Client({ region, endpoint: near, forcePathStyle: true, credentials });
       await s3.send(new CreateBucketCommand({ Bucket: bucket }));
       s3.destroy();
       return { bucket, region, endpoint, credentials };
     },
+    signal: (signal) => void child.kill(signal),
     remove: async () => {
       child.kill('SIGKILL');
       await exited;

@@ -74,13 +74,10 @@ export function serverCommand(): Command {
       parseDuration,
       60,
     )
-    .addOption(
-      new Option(
-        '--blobs <store>',
-        'keep paused sandboxes in a blob store too, so that they resume on other nodes: an absolute path, or s3://BUCKET?region=REGION&endpoint=URL with the credentials of the AWS variables; not with --peer-listen',
-      )
-        .argParser(parseBlobStore)
-        .conflicts('peerListen'),
+    .option(
+      '--blobs <store>',
+      'keep paused sandboxes, snapshots and templates in a blob store too, so that other nodes can have them: an absolute path, or s3://BUCKET?region=REGION&endpoint=URL with the credentials of the AWS variables; several servers need the same one',
+      parseBlobStore,
     )
     .option(
       '--peer-listen <host:port>',

@@ -2,23 +2,15 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type BlobStore, isBlobError } from '@skerry/blobs';
-import { openBlobStore } from '@skerry/blobs/open';
+import type { BlobStore } from '@skerry/blobs';
 import {
   createNodes,
   createSystemClock,
   type ListedNode,
-  type Log,
   type Store,
   type TemplateImages,
 } from '@skerry/platform';
-import {
-  type CredentialFiles,
-  connectNode,
-  createRemoteImages,
-  dialDoor,
-  removeStoredSnapshot,
-} from '@skerry/runtime/node';
+import { type CredentialFiles, connectNode, createRemoteImages, dialDoor } from '@skerry/runtime/node';
 import { InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
 import type { BlobStoreFlag } from '../commands/parse-blob-store.ts';
@@ -34,6 +26,7 @@ import { openNodeTemplateImages } from '../template-images.ts';
 import { readCredentials } from './node.ts';
 import { type MembershipChoice, openMembership } from './open-membership.ts';
 import { listenForPeers, type RunningPeers } from './peers.ts';
+import { openServerBlobs, toCopyStore } from './server-blobs.ts';
 
 export interface NodesServerOptions extends ServingOptions, BuildOptions {
   dataDir: string;
@@ -71,9 +64,8 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   cleanup.defer(() => removeServerProcess(dataDir));
   // Left by a killed server: its pid may belong to another program now, which "down" would end.
   removeServerAddress(dataDir);
-  const blobs = options.blobStore && (await openBlobs(options.blobStore));
+  let blobs: BlobStore | undefined;
   cleanup.defer(async () => blobs?.close());
-  if (blobs) removeAbandoned(blobs, log);
   const metrics =
     options.metricsListen &&
     (await (await import('../metrics/open-metrics.ts')).openMetrics(options.metricsListen, log));
@@ -86,6 +78,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
     { ...options, dataDir, owner: replicaOwner, metrics },
     async ({ store, secret, server }) => {
       const installation = toInstallation(secret);
+      blobs = options.blobStore && (await openServerBlobs(options.blobStore, { installation, log }));
       if (peerListen) {
         await requireOneSecret(store, { installation, dataDir });
         peers = await listenForPeers({ listen: peerListen, credentials, server, log });
@@ -98,7 +91,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
         clock,
         log,
         deadMs,
-        removeCopy: blobs && ((id, how) => removeStoredSnapshot(blobs, id, how)),
+        blobs: blobs && toCopyStore(blobs),
         replica: peers && {
           ...{ owner, address: peers.address, leaseMs },
           openDoor: (node, run, port, signal) =>
@@ -154,22 +147,6 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   const running = cleanup.move();
   return { address: serving.address, close: () => running.disposeAsync() };
 }
-
-const openBlobs = (store: BlobStoreFlag): Promise<BlobStore> =>
-  openBlobStore(store).catch((error: unknown): never => {
-    throw isBlobError(error)
-      ? new CliError(`the blob store cannot be used: ${error.message}`, { cause: error })
-      : error;
-  });
-
-/** A put that lasts longer has no end. */
-const ABANDONED_MS = 86_400_000;
-
-const removeAbandoned = (blobs: BlobStore, log: Log): void => {
-  blobs
-    .removeAbandoned({ startedBefore: new Date(Date.now() - ABANDONED_MS) })
-    .catch((error: unknown) => log.warn('what was left in the blob store could not be removed', { error }));
-};
 
 /** The same for all servers that share a secret, which the nodes do not get to know. */
 const toInstallation = (secret: string): string =>

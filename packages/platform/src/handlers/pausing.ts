@@ -28,9 +28,9 @@ export const createPauseHandlers = (
       await pausing.pause(parseSandboxId(params), parsePauseKind(body ?? {}));
       return { status: 204 };
     },
-    'POST /sandboxes/{sandboxID}/resume': async ({ params, body }) => {
+    'POST /sandboxes/{sandboxID}/resume': async ({ params, body, context: { isForwarded } }) => {
       const { timeout = RESUME_TIMEOUT_SECONDS, memory = true } = body ?? {};
-      const request = { timeoutMs: parseTimeout(timeout, maxRunMs), memory };
+      const request = { timeoutMs: parseTimeout(timeout, maxRunMs), memory, isForwarded };
       return {
         status: 201,
         body: toSandbox(await resuming.resume(parseSandboxId(params), request), context),

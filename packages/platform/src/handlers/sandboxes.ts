@@ -42,10 +42,15 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 
-  const connect = async (params: { sandboxID: string }, body: { timeout: number; memory?: boolean }) => {
+  const connect = async (
+    params: { sandboxID: string },
+    body: { timeout: number; memory?: boolean },
+    { isForwarded }: Caller,
+  ) => {
     const { row, wasPaused } = await resuming.connect(parseSandboxId(params), {
       timeoutMs: parseTimeout(body.timeout, maxRunMs),
       memory: body.memory ?? true,
+      isForwarded,
     });
     return { status: wasPaused ? 201 : 200, body: toSandbox(row, context) } as const;
   };
@@ -63,9 +68,9 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
       await lifecycle.kill(parseSandboxId(params));
       return { status: 204 };
     },
-    'POST /sandboxes/{sandboxID}/connect': ({ params, body }) => connect(params, body),
-    'POST /v2/sandboxes/{sandboxID}/connect': ({ params, body }) =>
-      connect(params, { timeout: DEFAULT_TIMEOUT_SECONDS.v2, ...body }),
+    'POST /sandboxes/{sandboxID}/connect': ({ params, body, context }) => connect(params, body, context),
+    'POST /v2/sandboxes/{sandboxID}/connect': ({ params, body, context }) =>
+      connect(params, { timeout: DEFAULT_TIMEOUT_SECONDS.v2, ...body }, context),
     'POST /sandboxes/{sandboxID}/timeout': async ({ params, body }) => {
       await timeToLive.set(parseSandboxId(params), body.timeout * 1000);
       return { status: 204 };

@@ -3,18 +3,23 @@ import type { Log } from '../log.ts';
 import { findInstance } from '../sandboxes/find-instance.ts';
 import type { Pausing } from '../sandboxes/pausing.ts';
 import type { Resuming } from '../sandboxes/resuming.ts';
+import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Transitions } from '../sandboxes/transitions.ts';
 import { ALIVE_STATES, type SandboxRow, type Store } from '../store/store.ts';
 import type { Storing } from '../stored/storing.ts';
 import { createTurns } from '../turns.ts';
+import type { ConnectAt } from './connect-at.ts';
+import { ElsewhereError } from './elsewhere.ts';
 import type { Nodes } from './nodes.ts';
 
 /** Moves what is on a cordoned node to others, through the blob store. */
 export interface Draining {
   /** Moves what can be moved, unless that is in progress or was done a moment ago. Returns whether it is in progress. */
   advance(node: string): boolean;
-  /** Why a sandbox could not be moved at the last attempt. */
-  problemOf(sandboxId: string): string | undefined;
+  /** Why a sandbox or a snapshot could not be moved at the last attempt. */
+  problemOf(id: string): string | undefined;
+  /** Whether it moves what is on that node. */
+  isBusyOn(node: string): boolean;
   /** Resolves when no sandbox is being moved. */
   close(): Promise<void>;
 }
@@ -24,7 +29,10 @@ export interface DrainingOptions {
   nodes: Pick<Nodes, 'isCordoned' | 'runtime'>;
   pausing: Pick<Pausing, 'pause'>;
   resuming: Pick<Resuming, 'connect'>;
-  storing: Pick<Storing, 'store' | 'problemOf'>;
+  /** Resumes a sandbox at another server. Absent: there is none. */
+  connectAt?: ConnectAt | undefined;
+  storing: Pick<Storing, 'store' | 'storeSnapshot' | 'problemOf'>;
+  snapshotting: Pick<Snapshotting, 'collect'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   clock: Clock;
   log: Log;
@@ -37,7 +45,8 @@ const REST_MS = 5_000;
 const LEAST_LEFT_MS = 1_000;
 
 export const createDraining = (options: DrainingOptions): Draining => {
-  const { store, nodes, pausing, resuming, storing, transitions, clock, log } = options;
+  const { store, nodes, pausing, resuming, connectAt, storing, snapshotting, transitions, clock, log } =
+    options;
   const turns = createTurns(MOVES_AT_A_TIME);
   const closing = new AbortController();
   const inProgress = new Map<string, Promise<void>>();
@@ -56,6 +65,20 @@ export const createDraining = (options: DrainingOptions): Draining => {
     });
   };
 
+  /** Resumes a sandbox on any node, of this server or another. */
+  const resume = async (id: string, timeoutMs: number): Promise<SandboxRow> => {
+    try {
+      return (await resuming.connect(id, { timeoutMs, memory: true })).row;
+    } catch (error) {
+      if (!(error instanceof ElsewhereError) || connectAt === undefined) throw error;
+      const problem = await connectAt(error.address, { id, timeoutMs }).catch((cause: unknown) => cause);
+      const row = await store.findSandbox(id);
+      if (row?.state === 'running') return row;
+      log.warn('another server could not resume a sandbox', { sandboxId: id, error: problem });
+      return (await resuming.connect(id, { timeoutMs, memory: true, isForwarded: true })).row;
+    }
+  };
+
   /** Moves a running sandbox with its processes. It runs on, here or there, whatever fails. */
   const moveRunning = async ({ id, endAt, node }: SandboxRow): Promise<void> => {
     await pausing.pause(id, 'memory');
@@ -63,7 +86,7 @@ export const createDraining = (options: DrainingOptions): Draining => {
     const problem = storing.problemOf(id);
     const timeoutMs = Math.max(endAt - clock.now(), LEAST_LEFT_MS);
     const former = await findInstance(nodes.runtime, id);
-    const { row } = await resuming.connect(id, { timeoutMs, memory: true });
+    const row = await resume(id, timeoutMs);
     if (row.node !== node) {
       // Where that fails now, a later round does it.
       await former?.stop();
@@ -90,9 +113,27 @@ export const createDraining = (options: DrainingOptions): Draining => {
     }
   };
 
+  /** Leaves a snapshot in the blob store alone. */
+  const moveSnapshot = async (id: string, node: string): Promise<void> => {
+    if (!nodes.isCordoned(node) || closing.signal.aborted) return;
+    try {
+      if (!(await storing.storeSnapshot(id)))
+        throw new Error(storing.problemOf(id) ?? 'it is not in the blob store yet');
+      await store.detachSnapshot(id);
+      problems.delete(id);
+    } catch (error) {
+      problems.set(id, (error as Error).message);
+      log.warn('a snapshot could not be moved from a node', { snapshotId: id, node, error });
+    }
+  };
+
   const drain = async (node: string): Promise<void> => {
     const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', node });
     await Promise.allSettled(rows.map((row) => turns.take(() => move(row, node), closing.signal)));
+    const snapshots = await store.listKeptSnapshots(node);
+    await Promise.allSettled(snapshots.map((id) => turns.take(() => moveSnapshot(id, node), closing.signal)));
+    // Removes what the node still has of them.
+    if (snapshots.length > 0) await snapshotting.collect();
   };
 
   return {
@@ -110,6 +151,7 @@ export const createDraining = (options: DrainingOptions): Draining => {
       return true;
     },
     problemOf: (id) => problems.get(id),
+    isBusyOn: (node) => inProgress.has(node),
     close: async () => {
       closing.abort();
       await Promise.all(inProgress.values());

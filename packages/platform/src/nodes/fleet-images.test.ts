@@ -7,6 +7,9 @@ import { createFleetImages, type FleetImages, type ImageNode, isImageOfNodes } f
 import { createImagesInMemory } from './testing/images-in-memory.ts';
 
 let contents: Record<string, Map<string, string>>;
+/** The blob store. */
+let stored: Map<string, string>;
+let isStoreAway: boolean;
 let nodes: ImageNode[];
 let reads: string[];
 let fleet: FleetImages;
@@ -32,7 +35,17 @@ beforeEach(() => {
   contents = {};
   nodes = [];
   reads = [];
+  stored = new Map();
+  isStoreAway = false;
   fleet = createFleetImages({
+    openCopy: async (digest) => {
+      reads.push(`${digest} of the blob store`);
+      if (isStoreAway) throw new RuntimeError('unavailable', 'the bucket does not answer');
+      const content = stored.get(digest);
+      return content === undefined
+        ? undefined
+        : { sizeBytes: content.length, body: Readable.from([Buffer.from(content)]) };
+    },
     reachable: () => nodes,
     builder: () => nodes[0] as ImageNode,
     clock: createManualClock().clock,
@@ -53,6 +66,23 @@ describe('the images of nodes', () => {
     expect(reads).toHaveLength(3);
     expect(contents.b).toEqual(new Map(Object.entries({ d1: 'one', d2: 'two' })));
     expect([fleet.templates.toPath('d1'), '/a/d1'].map(isImageOfNodes)).toEqual([true, false]);
+  });
+
+  it('come from the blob store when no node that answers has one, and are read for it where they are', async () => {
+    const [, target] = [join('a', { d1: 'one' }), join('b')];
+    stored.set('d2', 'two');
+    isStoreAway = true;
+    await expect(toNodePath('d2', target)).rejects.toMatchObject({ status: 503 });
+    isStoreAway = false;
+    reads.length = 0;
+    const paths = await Promise.all(['d2', 'd2'].map((digest) => toNodePath(digest, target)));
+    expect(paths).toEqual(['/b/d2', '/b/d2']);
+    expect(reads).toEqual(['d2 of a', 'd2 of the blob store']);
+    expect(contents.b).toEqual(new Map([['d2', 'two']]));
+    await expect(toNodePath('d3', target)).rejects.toMatchObject({ status: 503 });
+    const { sizeBytes, body } = await fleet.open('d1');
+    expect([sizeBytes, String(Buffer.concat(await body.toArray()))]).toEqual([3, 'one']);
+    await expect(fleet.open('d3')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('come from another node when the first has none, or fails in the middle', async () => {

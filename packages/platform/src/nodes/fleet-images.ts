@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { ApiError } from '@skerry/contract/error';
-import { isRuntimeError } from '@skerry/runtime';
+import { isRuntimeError, RuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
@@ -23,6 +23,12 @@ export interface ImageNode {
   images: NodeImages;
 }
 
+/** An image, whose body must be read or destroyed. */
+export interface OpenImage {
+  sizeBytes: number;
+  body: Readable;
+}
+
 /** A node that may have images. */
 interface ImageSource {
   name: string;
@@ -36,6 +42,8 @@ export interface FleetImagesOptions {
   others?: () => ImageSource[];
   /** The node that builds templates now. Throws `ApiError` when none can. */
   builder(): ImageNode;
+  /** Opens a copy of an image in the blob store; undefined when it has none. Default: there is no blob store. */
+  openCopy?: ((digest: string) => Promise<OpenImage | undefined>) | undefined;
   clock: Pick<Clock, 'elapsed'>;
   log: Log;
 }
@@ -45,11 +53,13 @@ export interface FleetImages {
   /** As on one machine; paths are those of no node until `toNodePath`. An image is on the nodes that have needed it. */
   templates: TemplateImages;
   /**
-   * The path of an image on a node, which gets it from another one first when it lacks it: once, for all callers that need it there at
-   * the same time. Rejects with `ApiError` when no other node that answers has it, and with `RuntimeError`, `exhausted`, when the node has no
-   * room for it.
+   * The path of an image on a node, which gets it from another one first when it lacks it, or else from the blob store: once, for all
+   * callers that need it there at the same time. Rejects with `ApiError` when neither another node that answers nor the blob store has it, and with
+   * `RuntimeError`, `exhausted`, when the node has no room for it.
    */
   toNodePath(path: string, node: ImageNode): Promise<string>;
+  /** Opens an image on a node that has it. Rejects with `RuntimeError`, `unavailable`, when none that answers does. */
+  open(digest: string): Promise<OpenImage>;
   /** Asks the node again at the next need whether it has the image: a sandbox could not begin with it. */
   doubt(path: string, node: ImageNode): void;
   /** Where a node writes a new image. */
@@ -70,6 +80,7 @@ export const createFleetImages = ({
   clock,
   log,
   others: listOthers = () => [],
+  openCopy = async () => undefined,
 }: FleetImagesOptions): FleetImages => {
   /** By node, what it is known to have. */
   const known = new Map<string, Set<string>>();
@@ -90,27 +101,35 @@ export const createFleetImages = ({
   };
 
   const copyFrom = async (
-    { name, images }: ImageSource,
+    from: string,
     target: ImageNode,
-    digest: string,
+    { digest, open }: { digest: string; open: () => Promise<OpenImage | undefined> },
   ): Promise<boolean> => {
     const begunAt = clock.elapsed();
     try {
-      const { sizeBytes, body } = await images.read(digest);
+      const opened = await open();
+      if (opened === undefined) return false;
+      const { sizeBytes, body } = opened;
       try {
         await target.images.write({ digest, sizeBytes }, body);
       } finally {
         body.destroy();
       }
       const tookMs = Math.round(clock.elapsed() - begunAt);
-      log.info('an image was copied to a node', { digest, from: name, to: target.name, sizeBytes, tookMs });
+      log.info('an image was copied to a node', { digest, from, to: target.name, sizeBytes, tookMs });
       return true;
     } catch (error) {
       if (isRuntimeError(error, 'exhausted')) throw error;
       if (!isRuntimeError(error, 'not_found'))
-        log.warn('an image could not be copied to a node', { digest, from: name, to: target.name, error });
+        log.warn('an image could not be copied to a node', { digest, from, to: target.name, error });
       return false;
     }
+  };
+
+  /** The nodes that may have an image; those that are known to have it first. */
+  const listSources = (digest: string): ImageSource[] => {
+    const has = ({ name }: ImageSource): number => Number(knownOf(name).has(digest));
+    return [...reachable(), ...listOthers()].sort((a, b) => has(b) - has(a));
   };
 
   const bring = async (digest: string, target: ImageNode): Promise<void> => {
@@ -119,10 +138,10 @@ export const createFleetImages = ({
       throw isRuntimeError(error, 'unavailable') ? new NodeUnreachableError(name, { cause: error }) : error;
     });
     if (isThere) return;
-    const others: ImageSource[] = [...reachable().filter((node) => node.name !== name), ...listOthers()];
-    // Those that are known to have it are asked first.
-    others.sort((a, b) => Number(knownOf(b.name).has(digest)) - Number(knownOf(a.name).has(digest)));
-    for (const other of others) if (await copyFrom(other, target, digest)) return;
+    const others = listSources(digest).filter((other) => other.name !== name);
+    for (const other of others)
+      if (await copyFrom(other.name, target, { digest, open: () => other.images.read(digest) })) return;
+    if (await copyFrom('the blob store', target, { digest, open: () => openCopy(digest) })) return;
     throw new ApiError('unavailable', 'no node that answers now has the files of the template', {
       reason: 'sandbox_capacity_unavailable',
     });
@@ -188,6 +207,17 @@ export const createFleetImages = ({
       const digest = path.slice(imagePrefix.length);
       await ensure(digest, node);
       return node.images.templates.toPath(digest);
+    },
+    open: async (digest) => {
+      for (const { name, images } of listSources(digest)) {
+        try {
+          return await images.read(digest);
+        } catch (error) {
+          if (!isRuntimeError(error, 'not_found'))
+            log.warn('an image could not be read from a node', { digest, node: name, error });
+        }
+      }
+      throw new RuntimeError('unavailable', 'no node that answers now has the image');
     },
     doubt: (path, { name }) => void knownOf(name).delete(path.slice(imagePrefix.length)),
     toExportPath: (path, { images }) => images.templates.toUnfinished(nameOf(path)),

@@ -1,5 +1,7 @@
+import { ApiError } from '@skerry/contract/error';
 import { type Features, type Instance, type Runtime, RuntimeError, type TreeOrigin } from '@skerry/runtime';
 import type { Log } from '../log.ts';
+import type { SnapshotRow } from '../store/store.ts';
 import type { CopyNode } from './copies.ts';
 import { type FleetImages, isImageOfNodes } from './fleet-images.ts';
 import { toNodeInstance } from './node-instance.ts';
@@ -16,9 +18,10 @@ export interface ReachableNode extends CopyNode {
 export interface FleetOptions {
   /** The nodes that answer now. */
   reachable(): ReachableNode[];
-  /** The node of a sandbox or of a snapshot; undefined when there is no record of it, or it is on no node. */
+  /** The node of a sandbox; undefined when there is no record of it, or it is on no node. */
   locateSandbox(id: string): Promise<string | undefined>;
-  locateSnapshot(id: string): Promise<string | undefined>;
+  /** The record of a snapshot. On no node it is in the blob store only. */
+  findSnapshot(id: string): Promise<Pick<SnapshotRow, 'node' | 'state'> | undefined>;
   /** The node of a sandbox that is on no record: one of a build. Throws `ApiError` when none can have it. */
   builder(): ReachableNode;
   images: FleetImages;
@@ -42,7 +45,7 @@ export interface FleetRuntime extends Runtime {
 export const createFleetRuntime = ({
   reachable,
   locateSandbox,
-  locateSnapshot,
+  findSnapshot,
   builder,
   images,
   isBeingFetched,
@@ -76,7 +79,16 @@ export const createFleetRuntime = ({
   };
   const ofSandbox = async (id: string) =>
     requireNode(building.get(id) ?? (await locateSandbox(id)), `sandbox ${id}`);
-  const ofSnapshot = async (id: string) => requireNode(await locateSnapshot(id), `snapshot ${id}`);
+  const locateSnapshot = async (id: string) => (await findSnapshot(id))?.node ?? undefined;
+  const ofSnapshot = async (id: string) => {
+    const row = await findSnapshot(id);
+    if (row?.state === 'ready' && row.node === null)
+      throw new ApiError(
+        'unavailable',
+        'the snapshot is in the blob store only: create a sandbox that begins with it first',
+      );
+    return requireNode(row?.node ?? undefined, `snapshot ${id}`);
+  };
 
   const toOrigin = async <O extends TreeOrigin>(origin: O, node: ReachableNode): Promise<O> => {
     if (!('rootfs' in origin)) return origin;
@@ -122,11 +134,11 @@ export const createFleetRuntime = ({
     }
   }
 
-  /** Whether the record of a snapshot names another node. */
+  /** Whether the record of a snapshot names another node, or none. */
   const isElsewhere = async (id: string, name: string): Promise<boolean> => {
     if (isBeingFetched?.(id) !== false) return false;
-    const home = await locateSnapshot(id);
-    return home !== undefined && home !== name;
+    const row = await findSnapshot(id);
+    return row?.node === null ? row.state === 'ready' : row !== undefined && row.node !== name;
   };
   const removeMoved = async ({ name, runtime }: ReachableNode, id: string): Promise<void> => {
     log.info('removing a snapshot that has moved to another node', { snapshotId: id, node: name });
@@ -202,7 +214,10 @@ export const createFleetRuntime = ({
         return exportFrom(node, how, (to) => node.runtime.snapshots.exportImage(id, to));
       },
       delete: async (id) => {
-        const { name, runtime } = requireNode((await locateSnapshot(id)) ?? listed.get(id), `snapshot ${id}`);
+        const home = (await locateSnapshot(id)) ?? listed.get(id);
+        // The blob store had it only: another part of the server removes that.
+        if (home === undefined && (await findSnapshot(id)) !== undefined) return;
+        const { name, runtime } = requireNode(home, `snapshot ${id}`);
         await namingNode(name, runtime.snapshots.delete(id));
       },
     },

@@ -51,11 +51,9 @@ it('knows of each operation which server makes it', async () => {
         "GET /snapshots",
         "GET /skerry/v1/system/usage",
         "POST /skerry/v1/system/prune",
-        "GET /skerry/v1/sandboxes/{sandboxID}/explanation",
         "GET /skerry/v1/nodes",
         "POST /skerry/v1/nodes/{nodeName}/cordon",
         "POST /skerry/v1/nodes/{nodeName}/uncordon",
-        "POST /skerry/v1/nodes/{nodeName}/drain",
         "GET /v2/templates",
         "GET /templates",
         "GET /templates/{templateID}",
@@ -99,7 +97,9 @@ it('knows of each operation which server makes it', async () => {
         "GET /skerry/v1/snapshots/diff",
         "POST /skerry/v1/snapshots/{snapshotID}/verify",
         "GET /skerry/v1/snapshots/{snapshotID}/log",
+        "GET /skerry/v1/sandboxes/{sandboxID}/explanation",
         "DELETE /skerry/v1/nodes/{nodeName}",
+        "POST /skerry/v1/nodes/{nodeName}/drain",
       ],
     }
   `);

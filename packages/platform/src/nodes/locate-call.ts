@@ -11,8 +11,8 @@ export interface Call {
   query: Record<string, string | undefined>;
 }
 
-/** Those that only read the database, whose answer is the same on each server. */
-const everywhere = new Set(['/sandboxes/:sandboxID', '/skerry/v1/sandboxes/:sandboxID/explanation']);
+/** What only reads the database: its answer is the same on each server. */
+const everywhere = '/sandboxes/:sandboxID';
 
 /** What one server at a time does: that which has the files of builds. */
 const ofBuilder = /^\/((v2\/|v3\/)?templates|skerry\/v1\/(templates|images|build-cache))\b/;
@@ -42,10 +42,12 @@ export const createLocateCall = ({
   return async ({ method, pattern, params, query }) => {
     const { sandboxID, snapshotID, nodeName } = params;
     if (sandboxID !== undefined) {
-      if (method === 'GET' && everywhere.has(pattern)) return undefined;
+      if (method === 'GET' && pattern === everywhere) return undefined;
       return nodes.serverOf((await store.findSandbox(sandboxID))?.node ?? null);
     }
-    if (nodeName !== undefined) return method === 'DELETE' ? nodes.serverOf(nodeName) : undefined;
+    // Cordons are records.
+    if (nodeName !== undefined)
+      return method === 'DELETE' || pattern.endsWith('/drain') ? nodes.serverOf(nodeName) : undefined;
     if (snapshotID !== undefined) return nodes.serverOf(await nodeOfFiles(snapshotID));
     if (pattern === '/skerry/v1/snapshots/diff')
       return nodes.serverOf((await nodeOfFiles(query.to)) ?? (await nodeOfFiles(query.from)));

@@ -1,22 +1,19 @@
 import { ApiError, conflict, notFound } from '@skerry/contract/error';
 import type { Instance, Runtime } from '@skerry/runtime';
-import type { Clock } from '../clock.ts';
-import type { Log } from '../log.ts';
 import type { StoragePlace } from '../storage/storage-places.ts';
 import { notOwner } from '../store/leases/fence.ts';
 import type { NodeLoad, NodeRow } from '../store/nodes/node-store.ts';
-import type { NodePlace, Store } from '../store/store.ts';
+import type { NodePlace } from '../store/store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createTurns } from '../turns.ts';
 import type { WarmRoom } from '../warm/warm-pool.ts';
 import { createCommonFeatures } from './common-features.ts';
-import { type Copies, createCopies } from './copies.ts';
+import { type Copies, createCopies, openStoredImage } from './copies.ts';
 import { ElsewhereError } from './elsewhere.ts';
 import { createFleetImages, isImageOfNodes } from './fleet-images.ts';
 import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runtime.ts';
-import { type ConnectNode, createMember, type Member, type MemberHooks } from './member.ts';
+import { createMember, type Member, type MemberHooks } from './member.ts';
 import { createFollower } from './membership/follow.ts';
-import type { Membership } from './membership/membership.ts';
 import { toStoragePlace } from './node-storage.ts';
 import {
   type NodeView,
@@ -29,37 +26,18 @@ import {
   toUsedMemoryMb,
   toWarmRoom,
 } from './node-view.ts';
-import { createOtherNodes, type OpenDoor, type OwnedRow, type Replica } from './other-nodes.ts';
+import type { NodesHooks, NodesOptions } from './nodes-options.ts';
+import {
+  createOtherNodes,
+  type OpenDoor,
+  type OwnedRow,
+  type Replica,
+  toImageSources,
+} from './other-nodes.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
 import { noPlace, type Placement } from './placement.ts';
 import { type Candidate, rankPlaces } from './rank-places.ts';
 import { NodeUnreachableError } from './unreachable.ts';
-
-export interface NodesOptions {
-  membership: Membership;
-  connect: ConnectNode;
-  store: Store;
-  clock: Clock;
-  log: Log;
-  /** How long a node may not answer before what runs on it is lost. */
-  deadMs: number;
-  /** Removes a snapshot from the blob store, where there is one. */
-  removeCopy?: Copies['remove'] | undefined;
-  /** Set when several servers share the database; `store` is fenced by its owner then. Without it all nodes are of this server. */
-  replica?: Replica | undefined;
-}
-
-/** What this server does when it becomes, and is no longer, the owner of a node. */
-export interface NodesHooks extends MemberHooks {
-  /** Whether nothing that this server began on the node is under way. */
-  isIdle(node: string): Promise<boolean>;
-  /** Forgets the sandboxes on a node without ending them. */
-  leave(node: string): void;
-  /** Called every few seconds. */
-  check(): Promise<void>;
-  /** Called when a node is cordoned or takes sandboxes again. */
-  onCordon(): void;
-}
 
 /** The machines on which a server without sandboxes of its own has them. */
 export interface Nodes {
@@ -76,8 +54,10 @@ export interface Nodes {
   isCordoned(node: string | null): boolean;
   /** Whether sandboxes may be started on a node in advance, or have to be stopped there. */
   warmRoomOf(node: string | null): WarmRoom;
-  /** False while the node of a record does not answer: nothing can be found out about what is on it. */
+  /** False while the node of a record does not answer this server: nothing can be found out about what is on it. */
   canReach(node: string | null): boolean;
+  /** Whether a node answers its server, and is not cordoned. True for one whose server is not known now. */
+  takesNew(node: string): Promise<boolean>;
   /** The disks of the nodes that answer now, as far as this server acts for them. */
   storagePlaces(): StoragePlace[];
   /** Whether other servers may act for some of the nodes. */
@@ -107,7 +87,7 @@ export interface Nodes {
 
 /** Serves the nodes of a membership. Connects to none before `start`. */
 export const createNodes = (options: NodesOptions): Nodes => {
-  const { membership, store, log, replica } = options;
+  const { membership, store, log, blobs, replica } = options;
   let ownership: Ownership | undefined;
   const owns = (node: string | null): boolean =>
     node === null || replica === undefined || ownership?.owns(node) === true;
@@ -121,6 +101,9 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const never = new AbortController().signal;
 
   const reachable = (): ReachableNode[] => [...members.values()].flatMap(toReachable);
+  const isCordoned = (node: string | null): boolean =>
+    node !== null && (cordoned.has(node) || membership.isCordoned(node));
+  const canReach = (node: string | null): boolean => node === null || members.get(node)?.isUp === true;
   const features = createCommonFeatures(() => [
     ...[...members.values()].flatMap(({ runtime }) => (runtime ? [runtime.features] : [])),
     ...(others?.features() ?? []),
@@ -237,20 +220,21 @@ export const createNodes = (options: NodesOptions): Nodes => {
     ...options,
     reachable,
     builder,
+    openCopy: blobs && ((digest) => openStoredImage(digest, { store, blobs })),
     others: () =>
-      replica === undefined
-        ? []
-        : membership
-            .nodes()
-            .filter(({ name }) => !owns(name))
-            .map((node) => ({ name: node.name, images: replica.imagesAt(node) })),
+      replica
+        ? toImageSources(
+            membership.nodes().filter(({ name }) => !owns(name)),
+            replica,
+          )
+        : [],
   });
-  const copies = options.removeCopy && createCopies({ reachable, images, remove: options.removeCopy });
+  const copies = blobs && createCopies({ reachable, images, blobs });
   const runtime = createFleetRuntime({
     reachable,
     locateSandbox: async (id) =>
       ((await store.findSandbox(id)) ?? (await store.findWarm(id)))?.node ?? undefined,
-    locateSnapshot: async (id) => (await store.findSnapshotRow(id))?.node ?? undefined,
+    findSnapshot: (id) => store.findSnapshotRow(id),
     builder,
     images,
     isBeingFetched: copies?.isBeingFetched,
@@ -331,8 +315,10 @@ export const createNodes = (options: NodesOptions): Nodes => {
       if (member === undefined || !owns(node)) return 'unknown';
       return toWarmRoom(member, toObstacle(member));
     },
-    isCordoned: (node) => node !== null && (cordoned.has(node) || membership.isCordoned(node)),
-    canReach: (node) => node === null || members.get(node)?.isUp === true,
+    isCordoned,
+    canReach,
+    takesNew: async (node) =>
+      !isCordoned(node) && (owns(node) ? canReach(node) : (await others?.mayAnswer(node)) === true),
     storagePlaces: () => [...members.values()].filter(({ isUp }) => isUp).flatMap(toStoragePlace),
     isShared: replica !== undefined,
     owns,
@@ -368,17 +354,18 @@ export const createNodes = (options: NodesOptions): Nodes => {
     forget: async (name, close) => {
       const member = members.get(name);
       if (member?.isUp) throw conflict(`node "${name}" answers: stop it before you forget it`);
+      await requireView(name);
+      // What is in the blob store too is not lost with the node.
+      await store.detachNode(name);
       const { load } = await requireView(name);
       if (load.snapshots > 0)
         throw conflict(
-          `node "${name}" has ${load.snapshots} snapshots: delete their templates, and what the cache of builds has, first`,
+          `node "${name}" has ${load.snapshots} snapshots that are nowhere else: delete their templates, and what the cache of builds has, first`,
         );
       await member?.close();
       members.delete(name);
       cordoned.delete(name);
       membership.forget(name);
-      // What is in the blob store too is not lost with the node.
-      await store.detachNode(name);
       await close(name);
       const outcome = await store.forgetNode(name);
       if (outcome === 'in_use') throw conflict(`node "${name}" is still in use: try again`);

@@ -38,6 +38,8 @@ export interface OtherNodes {
   read(): Promise<OwnedRow[]>;
   /** As candidates for a sandbox, with the address of their server. */
   candidates(level: Features['level']): Promise<OtherCandidate[]>;
+  /** False for a node that does not answer its server, as that has recorded. */
+  mayAnswer(node: string): Promise<boolean>;
   /** Of those that were read last. */
   features(): Features[];
   /**
@@ -93,11 +95,21 @@ export const createOtherNodes = (
         const obstacle = status.state === 'settling' ? 'has just come back' : 'cannot be reached';
         return { ...candidate, obstacle };
       }),
+    mayAnswer: async (node) => {
+      const found = (await read()).find(({ row }) => row.name === node);
+      return found !== undefined && (found.lease === undefined || found.row.status?.state !== 'unreachable');
+    },
     features: () => last.filter(isOther).flatMap(({ row }) => row.status?.features ?? []),
     serverOf: async (node) => (owns(node) ? undefined : locate(node)),
     builder: () => locate(builderLease),
   };
 };
+
+/** The images on these nodes, as this server reads them. */
+export const toImageSources = (
+  nodes: readonly { name: string; address: string }[],
+  { imagesAt }: Pick<Replica, 'imagesAt'>,
+) => nodes.map((node) => ({ name: node.name, images: imagesAt(node) }));
 
 const noServer = (lease: string): ApiError =>
   new ApiError(

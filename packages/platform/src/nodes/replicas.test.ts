@@ -1,152 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { NodeDescription } from '@skerry/runtime/node';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createRandomIds } from '../ids.ts';
-import { defaultLimits, type Limits } from '../limits.ts';
-import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
-import { createStore } from '../store/sqlite.ts';
-import type { Store } from '../store/store.ts';
-import { createFaultyRuntime, type FaultyRuntime } from '../testing/faulty-runtime.ts';
-import { createManualClock } from '../testing/manual-clock.ts';
-import { createRecordingLog } from '../testing/recording-log.ts';
+import { describe, expect, it } from 'vitest';
 import { ElsewhereError } from './elsewhere.ts';
-import { baseOfNode } from './fleet-runtime.ts';
-import type { ConnectNode } from './member.ts';
-import type { Membership } from './membership/membership.ts';
-import { createStaticMembership } from './membership/static.ts';
-import { createNodes, type Nodes } from './nodes.ts';
-import { createImagesInMemory } from './testing/images-in-memory.ts';
 import { createManualMembership } from './testing/manual-membership.ts';
+import { leaseMs, useServers } from './testing/servers-fixture.ts';
 
-const template = { id: 't1', name: 'base', kind: 'image' as const, public: false };
-const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
-const leaseMs = 6_000;
-const names = ['a', 'b'];
-
-const description: NodeDescription = {
-  version: '1',
-  base: { rootfs: '/', digest: 'sha256:1' },
-  templatesFolder: '/templates',
-  room: { sandboxes: 4, memoryBytes: 2 ** 30, cpuCount: 1 },
-  usedMemoryBytes: 0,
-};
-
-/** One of several servers, in this process. */
-interface Server {
-  owner: string;
-  nodes: Nodes;
-  plane: ControlPlane;
-  /** Its clock; the others go on while it does not. */
-  manual: ReturnType<typeof createManualClock>;
-  /** The epochs with which it has claimed nodes. */
-  claims: Record<string, number>;
-  /** The streams that it has opened to nodes of others. */
-  doors: string[];
-}
-
-let folder: string;
-let store: Store;
-let databaseNow: number;
-const servers: Server[] = [];
-const runtimes = new Map<string, FaultyRuntime>();
-/** By node, the highest epoch that has claimed it. */
-let epochs: Record<string, number>;
-
-const runtimeOf = (name: string): FaultyRuntime => {
-  const runtime =
-    runtimes.get(name) ??
-    createFaultyRuntime({ dataDir: join(folder, name), pause: { memory: true, filesystem: true } });
-  runtimes.set(name, runtime);
-  return runtime;
-};
-
-const toList = (): Membership =>
-  createStaticMembership(names.map((name) => ({ name, address: `${name}:1` })));
-
-const start = async (owner: string, membership = toList(), limits: Partial<Limits> = {}): Promise<Server> => {
-  const manual = createManualClock();
-  const { log } = createRecordingLog();
-  const claims: Record<string, number> = {};
-  const doors: string[] = [];
-  const connect: ConnectNode = ({ name, epoch }, { onAnswer, onFailure }) => {
-    claims[name] = epoch;
-    const isRefused = epoch < (epochs[name] ?? 0);
-    epochs[name] = Math.max(epoch, epochs[name] ?? 0);
-    queueMicrotask(() => (isRefused ? onFailure(new Error('refused')) : onAnswer(description)));
-    const images = createImagesInMemory(join(folder, name), new Map());
-    return { runtime: runtimeOf(name), images, close: async () => {} };
-  };
-  const fenced = store.ownedBy(owner);
-  const nodes = createNodes({
-    ...{ membership, connect, store: fenced, clock: manual.clock, log, deadMs: 60_000 },
-    replica: {
-      ...{ owner, address: `${owner}:1`, leaseMs },
-      openDoor: async ({ name }, { instance }, port) => {
-        doors.push(name);
-        return (await runtimeOf(name).get(instance)).connect(port);
-      },
-      imagesAt: () => createImagesInMemory(folder, new Map()),
-    },
-  });
-  const plane = createControlPlane({
-    ...{ store: fenced, nodes, runtime: nodes.runtime, clock: manual.clock, log },
-    ...{
-      secret: 'secret',
-      limits: { ...defaultLimits, ...limits },
-      images: { base: { rootfs: baseOfNode } },
-    },
-    ids: createRandomIds(),
-  });
-  await plane.start({ ...template, ...size });
-  await nodes.start({
-    ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
-    ...{ leave: plane.leaveNode, check: plane.checkRoutes, onCordon: plane.adjustWarm },
-  });
-  const server = { owner, nodes, plane, manual, claims, doors };
-  servers.push(server);
-  return server;
-};
-
-const stop = async (server: Server): Promise<void> => {
-  servers.splice(servers.indexOf(server), 1);
-  await server.plane.close();
-  await server.nodes.close();
-};
-const owned = ({ nodes }: Server): string[] => names.filter((name) => nodes.owns(name));
-/** Passes time for the database and these servers, until they own those nodes. */
-const pass = async (of: Server[], expected: string[][]): Promise<void> => {
-  await expect
-    .poll(async () => {
-      databaseNow += leaseMs / 3;
-      for (const { manual } of of) manual.advance(leaseMs / 3);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      return of.map(owned);
-    })
-    .toEqual(expected);
-};
-const create = ({ plane }: Server, more: { isForwarded?: boolean } = {}) =>
-  plane.lifecycle.create({
-    template: { ...template, ...size },
-    ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-    ...{ allowInternet: null, autoPause: null, ...more },
-  });
-const stateOf = async (id: string) => (await store.findSandbox(id))?.state;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'skerry-replicas-'));
-  databaseNow = 1_000_000;
-  epochs = {};
-  store = await createStore({ path: join(folder, 'skerry.db'), now: () => databaseNow });
-});
-afterEach(async () => {
-  for (const server of [...servers]) await stop(server);
-  for (const runtime of runtimes.values()) await runtime.close();
-  runtimes.clear();
-  await store.close();
-  await rm(folder, { recursive: true });
-});
+const servers = useServers();
+const { start, stop, owned, pass, create, stateOf } = servers;
 
 describe('several servers', () => {
   it('share nodes that appear, and the owner of one that moves claims it at its new address', async () => {
@@ -161,12 +19,12 @@ describe('several servers', () => {
     await pass([first, second], [['a'], []]);
     put('b', 1);
     await pass([first, second], [['a'], ['b']]);
-    const before = epochs.a ?? 0;
+    const before = servers.epochOf('a');
     put('a', 2);
     await expect.poll(() => first.claims.a).toBe(before + 1);
     expect(second.claims.a).toBeUndefined();
     await expect
-      .poll(async () => (await store.listNodes()).map(({ address }) => address))
+      .poll(async () => (await servers.store.listNodes()).map(({ address }) => address))
       .toEqual(['a:2', 'b:1']);
   });
 
@@ -186,7 +44,7 @@ describe('several servers', () => {
   it('take over the sandboxes of one that is killed when its leases expire, and undo what it left half done', async () => {
     const one = await start('one');
     const kept = await create(one);
-    await store.reserveSandbox(
+    await servers.store.reserveSandbox(
       { ...kept, id: 'halfdone', metadata: {} },
       { maxActive: 9, place: { node: 'a', maxActive: 9 } },
     );
@@ -257,7 +115,7 @@ describe('several servers', () => {
     const one = await start('one');
     const { id, node } = await create(one);
     const two = await start('two');
-    databaseNow += leaseMs;
+    servers.passDatabase(leaseMs);
     await expect(two.nodes.serverOf(node)).rejects.toMatchObject({
       code: 'unavailable',
       message: `no server has taken over node "${node}" yet: try again in a moment`,
@@ -270,11 +128,13 @@ describe('several servers', () => {
 
   it('start sandboxes in advance on their own nodes, and take over what waits with the node', async () => {
     const limits = { warmMin: 1, warmMax: 1 };
-    const one = await start('one', toList(), limits);
-    const two = await start('two', toList(), limits);
+    const one = await start('one', undefined, limits);
+    const two = await start('two', undefined, limits);
     await pass([one, two], [['a'], ['b']]);
     const waiting = async () =>
-      (await store.listWarm()).filter(({ id, node }) => runtimeOf(node ?? '').instances.has(id));
+      (await servers.store.listWarm()).filter(({ id, node }) =>
+        servers.runtimeOf(node ?? '').instances.has(id),
+      );
     await expect
       .poll(async () => (await waiting()).map(({ node }) => node ?? '').toSorted())
       .toEqual(['a', 'b']);

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { ConnectAt } from '../nodes/connect-at.ts';
 import { createDraining, type Draining } from '../nodes/draining.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { localPlacement } from '../nodes/placement.ts';
@@ -43,6 +44,8 @@ export interface ControlPlaneOptions {
   runtime: Runtime;
   /** Where sandboxes are on other machines. */
   nodes?: Nodes | undefined;
+  /** Where several servers share them. */
+  connectAt?: ConnectAt | undefined;
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
   contexts?: ContextStore | undefined;
   imports?: ContextStore | undefined;
@@ -88,8 +91,8 @@ export interface ControlPlane {
   leaveNode(node: string): void;
   /** Whether nothing that this server began on a node is under way. */
   isIdleOn(node: string): Promise<boolean>;
-  /** Looks up which of the sandboxes of other servers have ended, whose connections are reset then. */
-  checkRoutes(): Promise<void>;
+  /** Looks up which of the sandboxes of other servers have ended: their connections are reset, and their copies removed then. */
+  check(): Promise<void>;
   /** Rejects when the database cannot be read. */
   census(): Promise<Census>;
   /** Resolves when no operation is in progress. Sandboxes live on. */
@@ -181,7 +184,11 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const storing: Storing | undefined =
     nodes &&
     copies &&
-    createStoring({ ...options, copies, snapshotting, transitions, canReach: nodes.canReach, rootfsOf });
+    createStoring({
+      ...{ ...options, copies, snapshotting, transitions, rootfsOf },
+      canReach: nodes.canReach,
+      isBuilder: () => nodes.isBuilder,
+    });
   const relocating =
     nodes &&
     copies &&
@@ -202,7 +209,9 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     relocating,
   });
   const draining =
-    nodes && storing && createDraining({ ...options, nodes, pausing, resuming, storing, transitions });
+    nodes &&
+    storing &&
+    createDraining({ ...options, nodes, pausing, resuming, storing, snapshotting, transitions });
   const building = createBuilding({ ...options, snapshotting, isBuilder: () => nodes?.isBuilder ?? true });
   const inspecting = createInspecting({ ...options, transitions, toRootfs });
   const forking = createForking({ lifecycle, snapshotting });
@@ -305,6 +314,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     },
     leaveNode: (node) => {
       warm.leave(node);
+      storing?.leave(node);
       for (const { id, runId } of live.leave(node)) {
         expiry.cancel(id);
         observation.end(id);
@@ -312,12 +322,16 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       }
     },
     isIdleOn: async (node) => {
-      if (building.isBusy()) return false;
+      if (building.isBusy() || storing?.isBusyOn(node) || draining?.isBusyOn(node)) return false;
       for (const id of [...lifecycle.underWay(), ...transitions.underWay(), ...ending.underWay()])
         if ((await store.findSandbox(id))?.node === node) return false;
       return true;
     },
-    checkRoutes: async () => remote?.check(),
+    check: async () => {
+      // What other servers have ended may have left copies of no use.
+      if (nodes?.isBuilder) storing?.soon();
+      await remote?.check();
+    },
     census: () => takeCensus({ store, nodes, hasBlobs: storing !== undefined }),
     close: async () => {
       closed = true;

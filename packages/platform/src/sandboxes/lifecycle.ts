@@ -301,9 +301,11 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         memoryMb,
         diskMb,
       };
-      const node = snapshot && (await (options.storedOrigins?.homeOf(snapshot) ?? snapshot.node));
-      const checkpointNode = checkpoint?.node ?? null;
-      const given = { mayBeWarm: isPlain, node, signal, staysHere: isForwarded === true };
+      const staysHere = isForwarded === true;
+      const homeOf = (of: SnapshotRow) => options.storedOrigins?.homeOf(of, staysHere) ?? of.node;
+      const node = snapshot && (await homeOf(snapshot));
+      const checkpointNode = checkpoint && (await homeOf(checkpoint));
+      const given = { mayBeWarm: isPlain, node, signal, staysHere };
       const origin = restored
         ? { ...given, spec: restored, commands: null, otherwise: image, checkpointNode }
         : { ...given, ...image };
@@ -366,8 +368,9 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 };
 
-/** Whether a checkpoint is of no use on this host, as after a change of its kernel or of the level. */
+/** Whether a checkpoint is of no use on this host, as after a change of its kernel or of the level, or cannot be brought there. */
 const isUnusable = (error: unknown): boolean =>
+  (error instanceof ApiError && error.code === 'unavailable') ||
   (['unsupported', 'damaged', 'not_found', 'internal'] as const).some((code) => isRuntimeError(error, code));
 
 const shuttingDown = (): ApiError =>

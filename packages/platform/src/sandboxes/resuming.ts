@@ -3,7 +3,10 @@ import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import { ElsewhereError } from '../nodes/elsewhere.ts';
+import type { Nodes } from '../nodes/nodes.ts';
 import type { Placement } from '../nodes/placement.ts';
+import { notOwner } from '../store/leases/fence.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
 import type { StoredRow } from '../store/stored/stored-store.ts';
 import type { Relocating } from '../stored/relocating.ts';
@@ -19,6 +22,8 @@ export interface ResumeRequest {
   timeoutMs: number;
   /** False: start from the files alone, and ignore a checkpoint. */
   memory: boolean;
+  /** Whether another server has sent it here, where it has to stay. */
+  isForwarded?: boolean;
 }
 
 /** Moves sandboxes from paused to running. */
@@ -28,7 +33,7 @@ export interface Resuming {
    * Waits for a transition in progress, a minute at most, and completes an abandoned one. When a resume fails the
    * sandbox is still paused. Rejects with `not_found`, with `conflict` when the wait timed out, with
    * `resource_exhausted` at the concurrency limit, and with `invalid_argument` when the checkpoint is to be ignored
-   * and the runtime cannot do so.
+   * and the runtime cannot do so. Of several servers, rejects with `ElsewhereError` when another one has to do it.
    */
   connect(id: string, request: ResumeRequest): Promise<{ row: SandboxRow; wasPaused: boolean }>;
   /** As `connect`, but rejects with `conflict` when the sandbox is running at the time of the call. */
@@ -47,14 +52,16 @@ export interface ResumingOptions {
   placement: Pick<Placement, 'on'>;
   /** Where there is a blob store. */
   relocating?: Relocating | undefined;
+  /** Where sandboxes are on nodes. */
+  nodes?: Pick<Nodes, 'owns' | 'serverOf'> | undefined;
 }
 
 const CONNECT_WAIT_MS = 20_000;
 const CONNECT_WAITS = 3;
 
 export const createResuming = (options: ResumingOptions): Resuming => {
-  const { store, runtime, recovery, transitions, timeToLive, placement, relocating, clock, log, limits } =
-    options;
+  const { store, runtime, recovery, transitions, timeToLive, placement, relocating, nodes } = options;
+  const { clock, log, limits } = options;
 
   const explain = async (id: string): Promise<Error> => {
     const row = await store.findSandbox(id);
@@ -108,13 +115,25 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     }
   };
 
-  const resumePaused = async (id: string, { timeoutMs, memory }: ResumeRequest): Promise<SandboxRow> => {
+  /** Rejects unless this server may act for a sandbox, or resume it from the blob store for a server that has sent it here. */
+  const requireHere = async ({ node, state }: SandboxRow, isForwarded: boolean): Promise<void> => {
+    if (node === null || nodes === undefined || nodes.owns(node)) return;
+    if (state === 'paused' && isForwarded && relocating !== undefined) return;
+    const address = await nodes.serverOf(node);
+    if (address === undefined) return;
+    throw isForwarded ? notOwner(node) : new ElsewhereError(address);
+  };
+
+  const resumePaused = async (
+    id: string,
+    { timeoutMs, memory, isForwarded = false }: ResumeRequest,
+  ): Promise<SandboxRow> => {
     const row = await store.findSandbox(id);
     if (row?.state !== 'paused') throw await explain(id);
     const needed = await relocating?.needs(row);
     if (needed && relocating) {
       try {
-        return await resumeElsewhere(row, needed, { timeoutMs, memory });
+        return await resumeElsewhere(row, needed, { timeoutMs, memory, isForwarded });
       } catch (error) {
         const isHere = await hasFiles(row);
         if (!isHere || !(error instanceof ApiError && error.code === 'unavailable')) throw error;
@@ -129,7 +148,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     if (reserved === 'reserved') return start({ ...row, state: 'resuming', endAt }, { timeoutMs, memory });
     const stored = await relocating?.find(row);
     if (stored === undefined) throw nodeFull(row.node);
-    return resumeElsewhere(row, stored, { timeoutMs, memory });
+    return resumeElsewhere(row, stored, { timeoutMs, memory, isForwarded });
   };
 
   /** Whether the node of a paused sandbox answers and has its files. */
@@ -151,6 +170,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     const endAt = clock.now() + request.timeoutMs;
     return relocating.resume(row, copy, {
       memory: request.memory,
+      isForwarded: request.isForwarded === true,
       reserve: (place) =>
         store.reserveResume(row.id, { endAt, maxActive: limits.maxSandboxes, place, moves: true }),
       onRefused: (reserved) => (reserved === 'limit' ? limitReached(limits.maxSandboxes) : explain(row.id)),
@@ -181,6 +201,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const tryConnect = async (id: string, request: ResumeRequest) => {
     const row = await store.findSandbox(id);
     if (row === undefined || !isAlive(row.state)) throw notRunning(id);
+    await requireHere(row, request.isForwarded === true);
     try {
       if (row.state === 'running') {
         return { row: await timeToLive.extend(id, request.timeoutMs), wasPaused: false };

@@ -36,20 +36,18 @@ export interface Snapshotting {
    */
   lend<T>(sandboxId: string, use: (id: string, row: SandboxRow) => Promise<T>): Promise<T>;
   /**
-   * Captures a sandbox in the pause of that time for `use` alone, with what the pause kept, under that id, and resolves with the result
-   * of `use`; the snapshot is then removed. Rejects as `create` does, and with `conflict` when it is not in that pause.
+   * Captures a sandbox in the pause of that time for `use` alone, with what the pause kept, and resolves with the result of `use`; the
+   * snapshot is then removed. Rejects as `create` does, and with `conflict` when it is not in that pause.
    */
   copyPaused<T>(
-    which: { id: string; sandboxId: string; pausedAt: number | null },
-    use: (row: SandboxRow) => Promise<T>,
+    which: { sandboxId: string; pausedAt: number | null },
+    use: (id: string, row: SandboxRow) => Promise<T>,
   ): Promise<T>;
-  /**
-   * Records a snapshot of that id on a node, which `bring` makes there, and removes it after `use`. Rejects as the two do.
-   */
+  /** Records a snapshot on a node, which `bring` makes there, and removes it after `use`. Rejects as the two do. */
   bringCopy<T>(
-    which: { id: string; row: SandboxRow; node: string },
-    bring: () => Promise<void>,
-    use: () => Promise<T>,
+    which: { row: SandboxRow; node: string },
+    bring: (id: string) => Promise<void>,
+    use: (id: string) => Promise<T>,
   ): Promise<T>;
   /**
    * Captures an instance of a build with its processes, over the image of that build. Resolves with the id of the
@@ -237,10 +235,11 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         making.delete(id);
       }
     },
-    copyPaused: async ({ id, sandboxId, pausedAt }, use) => {
+    copyPaused: async ({ sandboxId, pausedAt }, use) => {
       if (transitions.current(sandboxId) !== undefined) {
         throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
       }
+      const id = ids.snapshotId();
       making.add(id);
       try {
         const row = await transitions.run(sandboxId, 'copy', async () => {
@@ -252,7 +251,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
           return capture(id, { row: found, kind, unlisted: true }, async () => found);
         });
         try {
-          return await use(row);
+          return await use(id, row);
         } finally {
           await removeEach([id]);
         }
@@ -260,18 +259,17 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         making.delete(id);
       }
     },
-    bringCopy: async ({ id, row, node }, bring, use) => {
+    bringCopy: async ({ row, node }, bring, use) => {
+      const id = ids.snapshotId();
       making.add(id);
       try {
-        // One that could not be removed where it was made: that node removes it when it is back.
-        await store.forgetSnapshot(id);
         const { snapshotId: parentId, buildId, cpuCount, memoryMb, diskMb } = row;
         const kind = row.pausedWith ?? 'filesystem';
         const of = { sandboxId: row.id, parentId, buildId, kind, createdAt: clock.now() };
         await store.beginSnapshot({ id, ...of, cpuCount, memoryMb, diskMb, node });
         try {
-          await bring();
-          return await use();
+          await bring(id);
+          return await use(id);
         } finally {
           await removeEach([id]);
         }

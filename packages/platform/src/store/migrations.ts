@@ -8,7 +8,7 @@ import { metrics } from './metric-tables.ts';
 import { nodes } from './nodes/node-tables.ts';
 import type { Schema } from './schema.ts';
 import { snapshots } from './snapshot-tables.ts';
-import { storedSnapshots } from './stored/stored-tables.ts';
+import { storedImages, storedSnapshots } from './stored/stored-tables.ts';
 import { tags } from './tags/tag-tables.ts';
 
 const initial: Migration = {
@@ -115,6 +115,7 @@ export const migrations: Record<string, Migration> = {
   '0015_leases': leases,
   '0016_stored_snapshots': storedSnapshots,
   '0017_warm_nodes': warmNodes,
+  '0018_stored_images': storedImages,
 };
 
 export type Database = Kysely<Schema>;

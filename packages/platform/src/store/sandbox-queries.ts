@@ -87,6 +87,18 @@ const hasImage = async (db: Database, buildId: string): Promise<boolean> => {
   return (await found.where('image', 'is not', null).executeTakeFirst()) !== undefined;
 };
 
+/** Whether a pause has a complete copy in the blob store. */
+const isStored = async (
+  db: Database,
+  { id, paused_at }: Pick<Selectable<SandboxTable>, 'id' | 'paused_at'>,
+): Promise<boolean> => {
+  const copy = db.selectFrom('stored_snapshots').select('id').where('state', '=', 'stored');
+  return (
+    (await copy.where('sandbox_id', '=', id).where('paused_at', '=', paused_at).executeTakeFirst()) !==
+    undefined
+  );
+};
+
 const updateState = async (
   db: Database,
   id: string,
@@ -184,14 +196,16 @@ export const createSandboxQueries = (
 
   reserveResume: (id, { endAt, maxActive, place, moves = false }) =>
     db.transaction().execute(async (tx) => {
-      await requireOwnedSandbox(tx, id, writer);
+      // The copy in the blob store may be used by the owner of any node: its former one gets no run of it any more.
+      if (moves) await requireOwned(tx, place?.node, writer);
+      else await requireOwnedSandbox(tx, id, writer);
       const paused = await tx
         .selectFrom('sandboxes')
-        .select('id')
+        .select(['id', 'paused_at'])
         .where('id', '=', id)
         .where('state', '=', 'paused')
         .executeTakeFirst();
-      if (paused === undefined) return 'not_paused';
+      if (paused === undefined || (moves && !(await isStored(tx, paused)))) return 'not_paused';
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
       if (!(await hasRoom(tx, place, id))) return 'node_full';
       await tx

@@ -43,5 +43,5 @@ export const createStoreQueries = (
   ...createLogQueries(db),
   ...createNodeQueries(db, options),
   ...createLeaseQueries(db, options.time),
-  ...createStoredQueries(db),
+  ...createStoredQueries(db, options),
 });

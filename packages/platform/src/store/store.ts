@@ -51,7 +51,8 @@ export interface SandboxStore {
   /**
    * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
    * limit is reached, `node_full` when that of its node is, `not_paused` when the row is in another state or missing; then nothing is
-   * written. With `moves` the sandbox is on the node of the place from then on, which its log records.
+   * written. With `moves` the sandbox is on the node of the place from then on, which its log records: the writer must act for that node
+   * instead of the former one, and without a complete copy of the pause it is `not_paused`.
    */
   reserveResume(
     id: string,

@@ -23,14 +23,16 @@ export interface Relocating {
   /** The copy from which it can be resumed elsewhere. */
   find: Storing['find'];
   /**
-   * Reserves a place on any node but these, and begins a run of the sandbox there by `start`, which gets what makes the instance. Goes on
-   * with the next node when one cannot use the copy or has no room. Rejects with `unavailable` and the reason of each when none can.
+   * Reserves a place on a node of this server, and begins a run of the sandbox there by `start`, which gets what makes the instance. Goes on
+   * with the next node when one cannot use the copy or has no room. When none can, rejects with `ElsewhereError` for a server that has one,
+   * unless the call has come from another server, and otherwise with `unavailable` and the reason of each.
    */
   resume(
     row: SandboxRow,
     copy: StoredRow,
     how: {
       memory: boolean;
+      isForwarded: boolean;
       reserve: (place: NodePlace) => Promise<ResumeReservation>;
       onRefused: (reserved: Exclude<ResumeReservation, 'reserved' | 'node_full'>) => Promise<Error> | Error;
       start: (row: SandboxRow, begin: () => Promise<Instance>) => Promise<SandboxRow>;
@@ -80,17 +82,17 @@ export const createRelocating = (options: RelocatingOptions): Relocating => {
     // An earlier attempt may have left one there.
     await (await findInstance(runtime, row.id))?.stop();
     return snapshotting.bringCopy(
-      { row, id: copy.id, node },
-      () => {
+      { row, node },
+      (snapshot) => {
         const signal = AbortSignal.timeout(
           limits.startTimeoutMs + Math.ceil(copy.sizeBytes / SLOW_BYTES_PER_MS),
         );
-        return copies.fetch(node, { ...copy, rootfs }, { signal });
+        return copies.fetch(node, copy, { snapshot, rootfs }, { signal });
       },
-      () => {
+      (snapshot) => {
         // Its time begins when the files are there.
         const signal = AbortSignal.timeout(limits.startTimeoutMs + toMemoryExtraMs(row.memoryMb));
-        return runtime.create({ id: row.id, hostname: row.id, ...toSpec(row, copy.id) }, { signal });
+        return runtime.create({ id: row.id, hostname: row.id, ...toSpec(row, snapshot) }, { signal });
       },
     );
   };
@@ -102,18 +104,24 @@ export const createRelocating = (options: RelocatingOptions): Relocating => {
       if (isHere && (await findInstance(runtime, row.id)) !== undefined) return undefined;
       return storing.find(row);
     },
-    resume: async (row, copy, { memory, reserve, onRefused, start }) => {
+    resume: async (row, copy, { memory, isForwarded, reserve, onRefused, start }) => {
       if (!memory && row.pausedWith === 'memory')
         throw invalid('body.memory: on another node this sandbox can only be resumed with its memory');
       const refusing: string[] = [];
       const refusals: string[] = [];
+      const { memoryMb } = row;
       for (;;) {
         let place: NodePlace | undefined;
-        const { memoryMb } = row;
-        const reserved = await placement
-          .reserve({ memoryMb, node: null, refusing }, async (found): Promise<ResumeReservation> => {
+        const find = (staysHere: boolean): Promise<ResumeReservation> =>
+          placement.reserve({ memoryMb, node: null, refusing, staysHere }, async (found) => {
             place = found;
             return found === undefined ? 'node_full' : reserve(found);
+          });
+        const reserved = await find(true)
+          .catch((error: unknown) => {
+            if (isForwarded || !isUnavailable(error)) throw error;
+            // Of another server, which the rejection names.
+            return find(false);
           })
           .catch((error: unknown) => {
             throw explain(row, refusals, error);
@@ -153,9 +161,11 @@ const mayFitElsewhere = (error: unknown): error is Error =>
   isRuntimeError(error, 'unsupported') ||
   isRuntimeError(error, 'exhausted');
 
+const isUnavailable = (error: unknown): boolean => error instanceof ApiError && error.code === 'unavailable';
+
 /** 503, which names the node that has the files as well. */
 const explain = (row: SandboxRow, refusals: readonly string[], error: unknown): unknown => {
-  if (error !== undefined && !(error instanceof ApiError && error.code === 'unavailable')) return error;
+  if (error !== undefined && !isUnavailable(error)) return error;
   const where = row.node === null ? 'in the blob store only' : `on node "${row.node}" and in the blob store`;
   const why = [...refusals, ...(error instanceof ApiError ? [error.message] : [])].join('; ');
   return new ApiError(

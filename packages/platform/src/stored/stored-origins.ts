@@ -5,8 +5,11 @@ import type { SnapshotRow, Store } from '../store/store.ts';
 
 /** Snapshots that sandboxes begin with, on other nodes than where they were made. */
 export interface StoredOrigins {
-  /** The only node where a sandbox can begin with a snapshot; null: any, as the blob store has it, and its node takes no sandboxes. */
-  homeOf(snapshot: SnapshotRow): Promise<string | null>;
+  /**
+   * The only node where a sandbox can begin with a snapshot; null: any, as the blob store has it, and its node takes no sandboxes. For a call
+   * that another server has sent here, that server has found out the latter.
+   */
+  homeOf(snapshot: SnapshotRow, isForwarded: boolean): Promise<string | null>;
   /**
    * Resolves when the node of a reserved sandbox has the snapshot that it begins with, which is there from then on. Rejects with
    * `NodeUnreachableError` and `RuntimeError`.
@@ -22,7 +25,7 @@ export const createStoredOrigins = ({
 }: {
   store: Store;
   copies: Pick<Copies, 'fetch'>;
-  nodes: Pick<Nodes, 'canReach' | 'isCordoned'>;
+  nodes: Pick<Nodes, 'takesNew' | 'owns'>;
   rootfsOf: (row: { buildId: string | null }) => Promise<string>;
 }): StoredOrigins => {
   const bringing = new Map<string, Promise<void>>();
@@ -31,14 +34,19 @@ export const createStoredOrigins = ({
     const copy = await store.findStored({ snapshotId: snapshot.id });
     // Without one the create reports the node that has it.
     if (copy === undefined) return;
-    const adopt = () => store.moveSnapshot(snapshot.id, node);
-    await copies.fetch(node, { ...copy, rootfs: await rootfsOf(snapshot) }, { signal, adopt });
+    const { id, node: from } = snapshot;
+    const adopt = async () => {
+      // If another server was first, the sandbox begins with what is on this node until its next round.
+      await store.moveSnapshot(id, { from, to: node });
+    };
+    const as = { snapshot: id, rootfs: await rootfsOf(snapshot) };
+    await copies.fetch(node, copy, as, { signal, adopt });
   };
 
   return {
-    homeOf: async (snapshot) => {
-      const { node, id } = snapshot;
-      if (node === null || (nodes.canReach(node) && !nodes.isCordoned(node))) return node;
+    homeOf: async ({ node, id }, isForwarded) => {
+      const isAsked = isForwarded && !nodes.owns(node);
+      if (node === null || (!isAsked && (await nodes.takesNew(node)))) return node;
       return (await store.findStored({ snapshotId: id })) === undefined ? node : null;
     },
     bring: async (sandboxId, origin, { signal }) => {

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { RuntimeError } from '@skerry/runtime';
 import { describe, expect, it } from 'vitest';
 import { deadMs, useFleet } from '../nodes/testing/fleet-fixture.ts';
 
@@ -79,6 +81,23 @@ describe('a paused sandbox', () => {
     await expect.poll(() => fleet.copies.ids.size).toBe(0);
   });
 
+  it('stays paused, with 503, while the blob store cannot be read', async () => {
+    await start(['a', 'b']);
+    const id = await pauseOnB();
+    await expect.poll(() => isStored(id)).toBe(true);
+    at('b').down();
+    fleet.copies.problem = new RuntimeError('unavailable', 'the bucket does not answer');
+    const message = 'what it begins with cannot be read from the blob store now';
+    await expect(connect(id)).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringContaining(message),
+    });
+    expect(await stateOf(id)).toBe('paused');
+    fleet.copies.problem = undefined;
+    await connect(id);
+    expect([await stateOf(id), await nodeOf(id)]).toEqual(['running', 'a']);
+  });
+
   it('resumes elsewhere when its node lacks its files, and is not lost for that', async () => {
     await start(['a', 'b']);
     const id = await pauseOnB();
@@ -147,6 +166,8 @@ describe('a snapshot', () => {
     const { id } = await fleet.plane.snapshotting.create(source, request);
     const stored = () => fleet.store.findStored({ snapshotId: id });
     await expect.poll(stored).toBeDefined();
+    const copy = (await stored())?.id ?? '';
+    expect(copy).not.toBe(id);
     expect(at('b').runtime.snapshotIds.has(id)).toBe(true);
     at('b').down();
     const made = await Promise.all([create({ snapshot: id }), create({ snapshot: id })]);
@@ -160,7 +181,7 @@ describe('a snapshot', () => {
     const { templateId } = (await fleet.store.findTagOf(id)) ?? { templateId: '' };
     await fleet.plane.snapshotting.delete({ templateId });
     await fleet.plane.settleNode('a');
-    await expect.poll(() => [...fleet.copies.ids].includes(id)).toBe(false);
+    await expect.poll(() => [...fleet.copies.ids].includes(copy)).toBe(false);
   });
 });
 
@@ -189,5 +210,40 @@ describe('a drain', () => {
     expect(at('b').runtime.instances.size).toBe(0);
     await connect(paused);
     expect(await nodeOf(paused)).toBe('a');
+  });
+
+  it('leaves snapshots in the blob store, from where sandboxes begin with them on another node', async () => {
+    await start(['a', 'b']);
+    const source = await pauseOnB();
+    const request = { kind: 'filesystem', name: null, tag: 'default' } as const;
+    const { id } = await fleet.plane.snapshotting.create(source, request);
+    const homeOf = async () => (await fleet.store.findSnapshotRow(id))?.node;
+    expect(await homeOf()).toBe('b');
+    await fleet.nodes.setCordoned('b', true);
+    const { draining } = fleet.plane;
+    expect(draining?.advance('b')).toBe(true);
+    await expect.poll(() => draining?.advance('b')).toBe(false);
+    expect(await homeOf()).toBeNull();
+    expect(at('b').runtime.snapshotIds.size).toBe(0);
+    await expect(fleet.nodes.runtime.snapshots.verify(id)).rejects.toMatchObject({ status: 503 });
+    expect(await nodeOf(await create({ snapshot: id }))).toBe('a');
+    expect([await homeOf(), at('a').runtime.snapshotIds.has(id)]).toEqual(['a', true]);
+  });
+});
+
+describe('the blob store', () => {
+  it('is cleared at the start of what no record names, and of nothing else', async () => {
+    const signal = AbortSignal.timeout(5_000);
+    await fleet.copies.blobs.writeImage('stray', { body: Readable.from([Buffer.from('x')]), signal });
+    await start(['a', 'b']);
+    const id = await pauseOnB();
+    await expect.poll(() => isStored(id)).toBe(true);
+    const listIds = async (): Promise<string[]> => {
+      const ids: string[] = [];
+      for await (const found of fleet.copies.blobs.listIds({ signal })) ids.push(found);
+      return ids;
+    };
+    await expect.poll(listIds).toEqual(await fleet.store.listStoredIds());
+    expect(await isStored(id)).toBe(true);
   });
 });

@@ -4,23 +4,34 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Copies } from '../nodes/copies.ts';
+import { builderLease } from '../nodes/ownership.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Transitions } from '../sandboxes/transitions.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
-import type { StoredResult, StoredRow, Unstored } from '../store/stored/stored-store.ts';
+import type { StoredResult, StoredRow, StoredSubject, Unstored } from '../store/stored/stored-store.ts';
 import { createTurns } from '../turns.ts';
+import { createCollecting } from './collecting.ts';
 import { createRetries } from './retries.ts';
 
-/** Keeps a copy of every paused sandbox and snapshot of the nodes in the blob store, behind the calls that make them. */
+/**
+ * Keeps a copy of every paused sandbox and snapshot of the nodes for which this server acts in the blob store, behind the calls that make
+ * them, and of the images of templates when this server builds them.
+ */
 export interface Storing {
   /** Looks soon for what has to be stored or removed. Call after a change. */
   soon(): void;
   /** Stores a paused sandbox now, or waits for that. Resolves with whether the blob store has it. Never rejects. */
   store(sandboxId: string): Promise<boolean>;
+  /** The same for a ready snapshot that is kept in the blob store. */
+  storeSnapshot(id: string): Promise<boolean>;
   /** The complete copy of the present pause of a sandbox. */
   find(row: Pick<SandboxRow, 'id' | 'pausedAt'>): Promise<StoredRow | undefined>;
-  /** Why a sandbox or snapshot could not be stored at the last attempt. */
+  /** Why a sandbox, a snapshot or an image could not be stored at the last attempt. */
   problemOf(id: string): string | undefined;
+  /** Whether something of a node is being stored. */
+  isBusyOn(node: string): boolean;
+  /** Ends what is in progress for a node that another server has taken over. */
+  leave(node: string): void;
   /** Ends what is in progress, which the next process begins again. */
   close(): Promise<void>;
 }
@@ -30,7 +41,10 @@ export interface StoringOptions {
   copies: Copies;
   snapshotting: Pick<Snapshotting, 'copyPaused'>;
   transitions: Pick<Transitions, 'current'>;
+  /** Whether this server acts for a node that answers. */
   canReach: (node: string | null) => boolean;
+  /** Whether this server stores images, and removes what is of no use: one of several does. */
+  isBuilder: () => boolean;
   /** The image below the files of a sandbox or a snapshot. */
   rootfsOf: (row: { buildId: string | null }) => Promise<string>;
   clock: Clock;
@@ -50,55 +64,70 @@ interface Work {
 
 /** Does nothing before the first `soon`. What an earlier process left is taken up then: its incomplete copies are removed. */
 export const createStoring = (options: StoringOptions): Storing => {
-  const { store, copies, snapshotting, transitions, canReach, rootfsOf, clock, ids, log } = options;
+  const { store, copies, snapshotting, transitions, canReach, isBuilder, rootfsOf, clock, ids, log } =
+    options;
   const turns = createTurns(COPIES_AT_A_TIME);
   const works = new Map<string, Work>();
   const problems = new Map<string, string>();
   const retries = createRetries(clock, () => soon());
   const closing = new AbortController();
+  const collecting = createCollecting({ ...options, retries, signal: closing.signal });
   let isWanted = false;
   let round: Promise<void> | undefined;
 
   const copy = async (id: string, subject: Unstored, signal: AbortSignal): Promise<StoredResult> => {
-    if (subject.kind === 'snapshot') {
-      const row = await store.findSnapshotRow(subject.id);
-      const rootfs = await rootfsOf({ buildId: row?.buildId ?? null });
-      return copies.store(subject.node, { id, rootfs }, { signal });
+    switch (subject.kind) {
+      case 'image':
+        return copies.storeImage({ id, digest: subject.id }, { signal });
+      case 'snapshot': {
+        const row = await store.findSnapshotRow(subject.id);
+        const rootfs = await rootfsOf({ buildId: row?.buildId ?? null });
+        return copies.store(subject.node, { id, snapshot: subject.id, rootfs }, { signal });
+      }
+      case 'sandbox':
+        return snapshotting.copyPaused(
+          { sandboxId: subject.id, pausedAt: subject.pausedAt },
+          async (snapshot, row) =>
+            copies.store(subject.node, { id, snapshot, rootfs: await rootfsOf(row) }, { signal }),
+        );
     }
-    return snapshotting.copyPaused({ id, sandboxId: subject.id, pausedAt: subject.pausedAt }, async (row) =>
-      copies.store(subject.node, { id, rootfs: await rootfsOf(row) }, { signal }),
-    );
   };
 
   const work = async (id: string, subject: Unstored, signal: AbortSignal): Promise<void> => {
     const begunAt = clock.elapsed();
-    const { kind, node, pausedAt } = subject;
-    const names = kind === 'sandbox' ? { sandboxId: subject.id } : { snapshotId: subject.id };
+    const what = describe(subject);
+    const names = toNames(subject);
+    let isBegun = false;
     try {
-      const sandboxId = kind === 'sandbox' ? subject.id : null;
-      await store.beginStored({ id, sandboxId, pausedAt, createdAt: clock.now() });
+      const lease = toLease(subject);
+      await store.beginStored({ id, of: toStoredSubject(subject), lease, createdAt: clock.now() });
+      isBegun = true;
       const result = await copy(id, subject, signal);
       if (!(await store.finishStored(id, result))) throw conflict('the copy is being removed');
       problems.delete(subject.id);
       const { sizeBytes } = result;
       const tookMs = Math.round(clock.elapsed() - begunAt);
-      log.info(`a ${describe(subject)} is in the blob store`, { ...names, node, sizeBytes, tookMs });
+      log.info(`${what} is in the blob store`, { ...names, sizeBytes, tookMs });
     } catch (error) {
+      // Another server may have forgotten the copy before this one wrote the last of it.
+      if (isBegun) collecting.suspect(id);
       if (signal.aborted) return;
       retries.failed(toKey(subject));
       // Another operation came first.
       if (error instanceof ApiError && error.code === 'conflict') return;
       const cause = error instanceof Error && isRuntimeError(error.cause) ? error.cause : error;
       problems.set(subject.id, cause instanceof Error ? cause.message : String(cause));
-      const what = `a ${describe(subject)} is not in the blob store, and on its node only; this will be retried`;
-      log.warn(what, { ...names, node, error });
+      log.warn(`${what} is not in the blob store, and on its node only; this will be retried`, {
+        ...names,
+        error,
+      });
     }
   };
 
   const begin = (subject: Unstored): Work => {
     const known = works.get(subject.id);
     if (known) return known;
-    const id = subject.kind === 'snapshot' ? subject.id : ids.snapshotId();
+    const id = ids.snapshotId();
     const abort = new AbortController();
     const { signal } = abort;
     const over = turns
@@ -115,43 +144,29 @@ export const createStoring = (options: StoringOptions): Storing => {
   };
 
   const isUseless = async ({ subject }: Work): Promise<boolean> => {
+    if (subject.kind === 'image') return !isBuilder();
     if (subject.kind === 'snapshot') return (await store.findSnapshotRow(subject.id))?.state !== 'ready';
     const row = await store.findSandbox(subject.id);
     return row?.state !== 'paused' || row.pausedAt !== subject.pausedAt;
   };
 
-  const removeUseless = async (): Promise<string[]> => {
-    for (const one of works.values()) if (await isUseless(one)) one.abort.abort();
-    const useless = await store.retireStored((id) => [...works.values()].some((one) => one.id === id));
-    for (const id of useless.filter((one) => retries.isDue(one))) {
-      try {
-        await copies.remove(id, { signal: closing.signal });
-        await store.forgetStored(id);
-      } catch (error) {
-        if (closing.signal.aborted) break;
-        retries.failed(id);
-        const what = 'a copy could not be removed from the blob store; this will be retried';
-        log.warn(what, { copyId: id, error });
-      }
-    }
-    return useless;
-  };
-
   const mayBegin = (subject: Unstored): boolean =>
-    canReach(subject.node) &&
+    (subject.kind === 'image' ? isBuilder() && copies.hasNodes() : canReach(subject.node)) &&
     retries.isDue(toKey(subject)) &&
-    (subject.kind === 'snapshot' || transitions.current(subject.id) === undefined);
+    (subject.kind !== 'sandbox' || transitions.current(subject.id) === undefined);
 
   const runRound = async (): Promise<void> => {
     while (isWanted && !closing.signal.aborted) {
       isWanted = false;
-      const removing = await removeUseless();
+      for (const one of works.values()) if (await isUseless(one)) one.abort.abort();
+      const useless = await store.retireStored((id) => [...works.values()].some((one) => one.id === id));
+      await collecting.collect(useless);
       const idle = [...problems.keys()].filter((id) => !works.has(id));
       const missing = await store.listUnstored();
       if (closing.signal.aborted) return;
       for (const subject of missing) if (mayBegin(subject)) begin(subject);
       const subjects = [...missing, ...[...works.values()].map(({ subject }) => subject)];
-      retries.keep(new Set([...removing, ...subjects.map(toKey)]));
+      retries.keep(new Set([...useless, ...subjects.map(toKey)]));
       const known = new Set(subjects.map(({ id }) => id));
       for (const id of idle) if (!known.has(id)) problems.delete(id);
     }
@@ -174,6 +189,10 @@ export const createStoring = (options: StoringOptions): Storing => {
     soon,
     find,
     problemOf: (id) => problems.get(id),
+    isBusyOn: (node) => [...works.values()].some(({ subject }) => toNode(subject) === node),
+    leave: (node) => {
+      for (const { subject, abort } of works.values()) if (toNode(subject) === node) abort.abort();
+    },
     store: async (id) => {
       await works.get(id)?.over;
       const row = await store.findSandbox(id);
@@ -187,6 +206,15 @@ export const createStoring = (options: StoringOptions): Storing => {
       }
       return (await find(row)) !== undefined;
     },
+    storeSnapshot: async (id) => {
+      await works.get(id)?.over;
+      const isStored = async () => (await store.findStored({ snapshotId: id })) !== undefined;
+      if (await isStored()) return true;
+      const subject = (await store.listUnstored()).find((one) => one.kind === 'snapshot' && one.id === id);
+      if (closing.signal.aborted || subject === undefined || !canReach(toNode(subject))) return false;
+      await begin(subject).over;
+      return isStored();
+    },
     close: async () => {
       closing.abort();
       retries.close();
@@ -196,7 +224,26 @@ export const createStoring = (options: StoringOptions): Storing => {
   };
 };
 
-const describe = ({ kind }: Unstored): string => (kind === 'sandbox' ? 'paused sandbox' : 'snapshot');
+const toNode = (subject: Unstored): string | null => (subject.kind === 'image' ? null : subject.node);
+
+/** What this server owns while it makes a copy. */
+const toLease = (subject: Unstored): string => toNode(subject) ?? builderLease;
+
+const describe = ({ kind }: Unstored): string =>
+  ({ sandbox: 'a paused sandbox', snapshot: 'a snapshot', image: 'the image of a template' })[kind];
+
+const toNames = (subject: Unstored): Record<string, string> => {
+  if (subject.kind === 'image') return { digest: subject.id };
+  const { id, node } = subject;
+  return subject.kind === 'sandbox' ? { sandboxId: id, node } : { snapshotId: id, node };
+};
+
+const toStoredSubject = (subject: Unstored): StoredSubject => {
+  if (subject.kind === 'image') return { image: subject.id };
+  if (subject.kind === 'snapshot') return { snapshotId: subject.id };
+  return { sandboxId: subject.id, pausedAt: subject.pausedAt };
+};
 
 /** Of one pause: the next one is no retry. */
-const toKey = ({ id, pausedAt }: Unstored): string => `${id} ${pausedAt}`;
+const toKey = (subject: Unstored): string =>
+  subject.kind === 'sandbox' ? `${subject.id} ${subject.pausedAt}` : subject.id;

@@ -19,7 +19,7 @@ export const takeCensus = async ({
   hasBlobs,
 }: {
   store: Pick<Store, 'countByState' | 'listUnstored'>;
-  nodes: Pick<Nodes, 'list' | 'owns'> | undefined;
+  nodes: Pick<Nodes, 'list' | 'owns' | 'isBuilder'> | undefined;
   hasBlobs: boolean;
 }): Promise<Census> => {
   const owns = (node: string | null): boolean => nodes?.owns(node) ?? true;
@@ -31,6 +31,6 @@ export const takeCensus = async ({
   return {
     sandboxes: counts.filter(({ node }) => owns(node)),
     nodes: views.map((view) => ({ ...view, isOwn: owns(view.name) })),
-    unstored: unstored?.filter(({ node }) => owns(node)).length,
+    unstored: unstored?.filter((one) => (one.kind === 'image' ? nodes?.isBuilder : owns(one.node))).length,
   };
 };

@@ -1,5 +1,6 @@
 export { toSnapshotSocket } from '../remote/socket-path.ts';
-export { removeStoredSnapshot } from '../stored/stored-snapshots.ts';
+export { listStoredCopies, removeStoredCopy } from '../stored/stored-copies.ts';
+export { readStoredImage, writeStoredImage } from '../stored/stored-images.ts';
 export { isNodeName, parseRole } from './certificate-role.ts';
 export { connectNode, type NodeConnection } from './connect-node.ts';
 export { type CredentialFiles, type Credentials, CredentialsError, loadCredentials } from './credentials.ts';

@@ -10,7 +10,8 @@ import { createMemory } from '../drivers/memory/memory.ts';
 import { RuntimeError } from '../error.ts';
 import { toSnapshotSocket } from '../remote/socket-path.ts';
 import { serveRequests } from '../stored/serve-requests.ts';
-import { removeStoredSnapshot, type StoredSnapshots, toManifestKey } from '../stored/stored-snapshots.ts';
+import { removeStoredCopy } from '../stored/stored-copies.ts';
+import { type StoredSnapshots, toManifestKey } from '../stored/stored-snapshots.ts';
 import { loadCredentials } from './credentials.ts';
 import { createNodeRuntime } from './node-runtime.ts';
 import { createRemoteSnapshots, type RemoteSnapshots } from './node-snapshots.ts';
@@ -26,14 +27,14 @@ const manifestSha256 = 'b'.repeat(64);
 
 /** Snapshots of one blob each, by id. */
 const createStored = (contents: Map<string, string>): StoredSnapshots => ({
-  write: async (id, { blobs: store, signal }) => {
+  write: async (id, { blobs: store, copy, signal }) => {
     const content = contents.get(id);
     if (content === undefined) throw new RuntimeError('not_found', `no snapshot ${id}`);
-    const { sizeBytes } = await store.put(toManifestKey(id), Readable.from([content]), { signal });
+    const { sizeBytes } = await store.put(toManifestKey(copy), Readable.from([content]), { signal });
     return { manifestSha256, sizeBytes };
   },
-  read: async (id, { blobs: store, signal, rootfs }) => {
-    contents.set(id, `${rootfs} ${await text((await store.get(toManifestKey(id), { signal })).body)}`);
+  read: async (id, { blobs: store, copy, signal, rootfs }) => {
+    contents.set(id, `${rootfs} ${await text((await store.get(toManifestKey(copy), { signal })).body)}`);
   },
 });
 
@@ -82,12 +83,12 @@ afterEach(async () => {
 it('stores a snapshot of a node in the store of the server, and fetches it from there', async () => {
   const contents = new Map([['s1', 'content']]);
   const node = await openNode(createStored(contents));
-  const request = { snapshot: 's1', templateDigest };
+  const request = { snapshot: 's1', copy: 'c1', templateDigest };
   expect(await node.store(request)).toEqual({ manifestSha256, sizeBytes: 7 });
   contents.clear();
-  await node.fetch({ ...request, manifestSha256, rootfs: '/images/base' });
-  expect(contents.get('s1')).toBe('/images/base content');
-  await removeStoredSnapshot(blobs, 's1');
+  await node.fetch({ ...request, snapshot: 's2', manifestSha256, rootfs: '/images/base' });
+  expect([...contents]).toEqual([['s2', '/images/base content']]);
+  await removeStoredCopy(blobs, 'c1');
   await expect(node.fetch({ ...request, manifestSha256, rootfs: '/images/base' })).rejects.toMatchObject({
     name: 'RuntimeError',
   });
@@ -97,23 +98,23 @@ it('stores a snapshot of a node in the store of the server, and fetches it from 
   });
 });
 
-it('opens no blobs to a node but those of the snapshot, and none to write with a fetch', async () => {
-  await blobs.put('snapshots/s2/manifest.json', Readable.from(['of another']));
+it('opens no blobs to a node but those of the copy, and none to write with a fetch', async () => {
+  await blobs.put('snapshots/c2/manifest.json', Readable.from(['of another']));
   const seen: unknown[] = [];
   const attempt = (work: Promise<unknown>) =>
     work.then(
       () => seen.push('allowed'),
       (error: { code?: string }) => seen.push(error.code),
     );
-  const key = toManifestKey('s1');
+  const key = toManifestKey('c1');
   const node = await openNode({
     write: async (_id, { blobs: store }) => {
-      await attempt(store.get('snapshots/s2/manifest.json'));
-      await attempt(store.put('snapshots/s2/manifest.json', Readable.from(['x'])));
-      await attempt(store.put('snapshots/s1', Readable.from(['x'])));
+      await attempt(store.get('snapshots/c2/manifest.json'));
+      await attempt(store.put('snapshots/c2/manifest.json', Readable.from(['x'])));
+      await attempt(store.put('snapshots/c1', Readable.from(['x'])));
       await attempt(store.list('snapshots/')[Symbol.asyncIterator]().next());
       await attempt(store.list('')[Symbol.asyncIterator]().next());
-      await attempt(store.delete('snapshots/s1/manifest.json'));
+      await attempt(store.delete('snapshots/c1/manifest.json'));
       await attempt(store.put(key, Readable.from(['x'])));
       return { manifestSha256, sizeBytes: 1 };
     },
@@ -122,7 +123,7 @@ it('opens no blobs to a node but those of the snapshot, and none to write with a
       await attempt(store.head(key));
     },
   });
-  const request = { snapshot: 's1', templateDigest };
+  const request = { snapshot: 's1', copy: 'c1', templateDigest };
   await node.store(request);
   await node.fetch({ ...request, manifestSha256, rootfs: '/' });
   const denied = Array.from({ length: 6 }, () => 'denied');
@@ -134,7 +135,7 @@ it('believes no result that is none', async () => {
     write: async () => ({ manifestSha256: 'no digest', sizeBytes: 1 }),
     read: () => Promise.reject(new RuntimeError('damaged', 'x'.repeat(100_000))),
   });
-  const request = { snapshot: 's1', templateDigest };
+  const request = { snapshot: 's1', copy: 'c1', templateDigest };
   await expect(node.store(request)).rejects.toMatchObject({ code: 'unsupported' });
   await expect(node.fetch({ ...request, manifestSha256, rootfs: '/' })).rejects.toMatchObject({
     code: 'unsupported',
@@ -157,12 +158,12 @@ it('ends what a node does when the signal aborts or the server leaves, and refus
     read: () => Promise.reject(new RuntimeError('unsupported', 'the kernel was 5 and is 6 here')),
   });
   const abort = new AbortController();
-  const stored = node.store({ snapshot: 's1', templateDigest }, { signal: abort.signal });
+  const stored = node.store({ snapshot: 's1', copy: 'c1', templateDigest }, { signal: abort.signal });
   await begun;
   abort.abort();
   await expect(stored).rejects.toMatchObject({ code: 'unavailable' });
   await expect.poll(() => ended).toEqual(['s1']);
-  const request = { snapshot: 's1', templateDigest, manifestSha256, rootfs: '/' };
+  const request = { snapshot: 's1', copy: 'c1', templateDigest, manifestSha256, rootfs: '/' };
   await expect(node.fetch(request)).rejects.toMatchObject({
     code: 'unsupported',
     message: 'the kernel was 5 and is 6 here',

@@ -5,7 +5,7 @@ import type { BlobStore } from '@skerry/blobs';
 import { handleBlobs } from '@skerry/blobs/remote';
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
 import { parseObject } from '../node/opening.ts';
-import { toBlobsOfSnapshot } from './blobs-of-snapshot.ts';
+import { toBlobsOfCopy } from './blobs-of-copy.ts';
 import type { SnapshotRequest } from './snapshot-request.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';
 
@@ -20,15 +20,15 @@ export const resultPath = '/result';
 
 /**
  * The server's end of a connection on which a host has accepted a request: serves the store, and resolves with what the host reports
- * at the end. The host reaches the blobs of that snapshot alone. Rejects with the `RuntimeError` of the host, and with `unavailable`
+ * at the end. The host reaches the blobs of that copy alone. Rejects with the `RuntimeError` of the host, and with `unavailable`
  * when the connection ends or the signal aborts. The connection is closed then.
  */
 export const runRequest = async (
   socket: Socket,
-  { way, snapshot }: Pick<SnapshotRequest, 'way' | 'snapshot'>,
+  { way, copy }: Pick<SnapshotRequest, 'way' | 'copy'>,
   { blobs, signal }: { blobs: BlobStore; signal?: AbortSignal | undefined },
 ): Promise<Partial<StoredSnapshot>> => {
-  const own = toBlobsOfSnapshot(blobs, snapshot, { isWritable: way === 'store' });
+  const own = toBlobsOfCopy(blobs, copy, { isWritable: way === 'store' });
   const { promise, resolve, reject } = Promise.withResolvers<Partial<StoredSnapshot>>();
   const fail = (): void => reject(new RuntimeError('unavailable', 'the connection to the host has ended'));
   const http = createServer();

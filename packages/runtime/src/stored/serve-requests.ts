@@ -76,7 +76,8 @@ const work = async (
   session.on('error', () => undefined);
   session.once('close', () => leaving.abort());
   const signal = AbortSignal.any([leaving.signal, closing]);
-  const options = { blobs: createRemoteStore(session), templateDigest: request.templateDigest, signal };
+  const { copy, templateDigest } = request;
+  const options = { blobs: createRemoteStore(session), copy, templateDigest, signal };
   let result: SnapshotResult;
   try {
     if (request.way === 'store') result = await stored.write(request.snapshot, options);

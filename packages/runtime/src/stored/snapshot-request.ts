@@ -1,13 +1,16 @@
 import { isInstanceId } from '../drivers/instance-spec.ts';
 import { RuntimeError } from '../error.ts';
 import type { SnapshotId } from '../runtime.ts';
+import type { CopyId } from './stored-snapshots.ts';
 
 /** What a server asks of the host that has, or gets, a snapshot. The server serves the store on the same connection. */
 export type SnapshotRequest =
-  | { way: 'store'; snapshot: SnapshotId; templateDigest: string }
+  | { way: 'store'; snapshot: SnapshotId; copy: CopyId; templateDigest: string }
   | {
       way: 'fetch';
+      /** Of the new snapshot on the host. */
       snapshot: SnapshotId;
+      copy: CopyId;
       templateDigest: string;
       manifestSha256: string;
       /** The image on the host: an absolute path. */
@@ -16,14 +19,17 @@ export type SnapshotRequest =
 
 /** Reads the fields of a request. Throws `unsupported` with the name of one that cannot be. */
 export const parseSnapshotRequest = (given: Record<string, unknown>): SnapshotRequest => {
-  const { way, snapshot, templateDigest, manifestSha256, rootfs } = given;
-  const id = toText(snapshot, isInstanceId, 'snapshot');
+  const { way, templateDigest, manifestSha256, rootfs } = given;
+  const snapshot = toText(given.snapshot, isInstanceId, 'snapshot');
+  // Earlier servers send none: their copies have the ids of the snapshots.
+  const copy = given.copy === undefined ? snapshot : toText(given.copy, isInstanceId, 'copy');
   const digest = toText(templateDigest, (text) => /^sha256:[0-9a-f]{64}$/.test(text), 'templateDigest');
-  if (way === 'store') return { way, snapshot: id, templateDigest: digest };
+  if (way === 'store') return { way, snapshot, copy, templateDigest: digest };
   if (way !== 'fetch') throw malformed('way');
   return {
     way,
-    snapshot: id,
+    snapshot,
+    copy,
     templateDigest: digest,
     manifestSha256: toText(manifestSha256, (text) => /^[0-9a-f]{64}$/.test(text), 'manifestSha256'),
     rootfs: toText(rootfs, (text) => text.startsWith('/') && text.length <= 4_096, 'rootfs'),

@@ -1,7 +1,10 @@
 import type { BlobStore } from '@skerry/blobs';
 import type { SnapshotId } from '../runtime.ts';
 
-/** Snapshots in a store that other hosts can reach. A snapshot and its copy in the store do not depend on each other. */
+/**
+ * Snapshots in a store that other hosts can reach. A snapshot and its copy in the store do not depend on each other: a copy has an id of its
+ * own, which is never used again.
+ */
 export interface StoredSnapshots {
   /**
    * Writes a snapshot of this host into a store: its parts, and then the manifest, so that a snapshot whose manifest is in the store
@@ -22,6 +25,8 @@ export interface StoredSnapshots {
 
 export interface StoreOptions {
   blobs: BlobStore;
+  /** The id of the copy. */
+  copy: CopyId;
   /** Of the image that it was made on: `sha256:` and 64 hex digits. */
   templateDigest: string;
   signal?: AbortSignal | undefined;
@@ -41,19 +46,13 @@ export interface StoredSnapshot {
   sizeBytes: number;
 }
 
-/** Everything of a snapshot is below it. */
-export const toStoredPrefix = (id: SnapshotId): string => `snapshots/${id}/`;
+/** Of a copy in the store. It has the form of the id of a snapshot. */
+export type CopyId = string;
+
+/** Everything of a copy of a snapshot is below it. */
+export const toStoredPrefix = (copy: CopyId): string => `${snapshotsPrefix}${copy}/`;
+
+export const snapshotsPrefix = 'snapshots/';
 
 /** Stored last: where it is, everything that it names is, too. */
-export const toManifestKey = (id: SnapshotId): string => `${toStoredPrefix(id)}manifest.json`;
-
-/** Removes a snapshot from the store. Idempotent, from any incomplete state. Rejects as the store does. */
-export const removeStoredSnapshot = async (
-  blobs: BlobStore,
-  id: SnapshotId,
-  { signal }: { signal?: AbortSignal } = {},
-): Promise<void> => {
-  // First: without it there is no snapshot.
-  await blobs.delete(toManifestKey(id), { signal });
-  for await (const { key } of blobs.list(toStoredPrefix(id), { signal })) await blobs.delete(key, { signal });
-};
+export const toManifestKey = (copy: CopyId): string => `${toStoredPrefix(copy)}manifest.json`;

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { findPostgres } from '@skerry/platform/postgres-server';
 import { nodes, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,10 +10,16 @@ import { insist, type Replicas, startReplicas } from './replicas.ts';
 // What fails and how is in `long/`.
 describe.skipIf(findPostgres() === undefined)('a cluster with --database-file and two servers', () => {
   let replicas: Replicas;
+  const base = mkdtempSync(join(tmpdir(), 'skerry-cluster-blobs-'));
+  const blobs = join(base, 'blobs');
   beforeAll(async () => {
-    replicas = await startReplicas({ nodes: ['a', 'b'], serverArgs: ['--max-sandboxes', '4'] });
+    const serverArgs = ['--max-sandboxes', '4', '--blobs', blobs];
+    replicas = await startReplicas({ nodes: ['a', 'b'], serverArgs });
   });
-  afterAll(() => replicas?.close());
+  afterAll(async () => {
+    await replicas?.close();
+    rmSync(base, { recursive: true, force: true });
+  });
 
   it('reaches each sandbox through each server, keeps to its limit, and goes on without the one that is killed', async () => {
     const { cluster } = replicas;
@@ -36,6 +45,8 @@ describe.skipIf(findPostgres() === undefined)('a cluster with --database-file an
     const far = await Sandbox.connect(sandbox.sandboxId, b.connection);
     await far.files.write('/home/user/note', 'kept');
     await far.pause();
+    const isStored = async () => (await nodes.explain(sandbox.sandboxId, b.connection)).stored;
+    await expect.poll(isStored).toBe(true);
     const near = await Sandbox.connect(sandbox.sandboxId, a.connection);
     expect(await near.files.read('/home/user/note')).toBe('kept');
 
@@ -54,5 +65,7 @@ describe.skipIf(findPostgres() === undefined)('a cluster with --database-file an
     expect(lines).toEqual(lines.map((_, index) => String(index + 1)));
     for (const { sandboxId } of made) await insist(() => Sandbox.kill(sandboxId, b.connection));
     await expect.poll(() => replicas.onNodes()).toEqual([]);
+    // The copy of the pause was removed by the server that builds templates.
+    await expect.poll(() => readdirSync(blobs)).toEqual(['installation']);
   });
 });

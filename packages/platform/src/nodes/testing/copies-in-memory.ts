@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { type Runtime, RuntimeError } from '@skerry/runtime';
-import type { Copies, NodeSnapshots } from '../copies.ts';
+import type { CopyStore, NodeSnapshots } from '../copies.ts';
 
 /** A blob store of this process, which a test makes fail. */
 export interface CopiesInMemory {
-  /** The snapshots in it. */
+  /** The copies of snapshots in it. */
   readonly ids: ReadonlySet<string>;
   /** While set, calls reject with it. */
   problem: Error | undefined;
@@ -12,11 +14,12 @@ export interface CopiesInMemory {
   /** The kernels of nodes that have another one. */
   readonly kernels: Map<string, string>;
   of(node: string, runtime: Runtime): NodeSnapshots;
-  remove: Copies['remove'];
+  readonly blobs: CopyStore;
 }
 
 export const createCopiesInMemory = (): CopiesInMemory => {
   const madeOn = new Map<string, string>();
+  const images = new Map<string, Buffer>();
   const kernelOf = (node: string): string => copies.kernels.get(node) ?? '6.1';
   const check = (): void => {
     if (copies.problem) throw copies.problem;
@@ -29,17 +32,17 @@ export const createCopiesInMemory = (): CopiesInMemory => {
     held: undefined,
     kernels: new Map(),
     of: (node, runtime) => ({
-      store: async ({ snapshot }, { signal } = {}) => {
+      store: async ({ copy }, { signal } = {}) => {
         await copies.held;
         check();
         if (signal?.aborted) throw new RuntimeError('unavailable', 'aborted');
-        madeOn.set(snapshot, kernelOf(node));
+        madeOn.set(copy, kernelOf(node));
         return { manifestSha256: 'm', sizeBytes: 7 };
       },
-      fetch: async ({ snapshot: id, rootfs }) => {
+      fetch: async ({ snapshot: id, copy, rootfs }) => {
         check();
-        const kernel = madeOn.get(id);
-        if (kernel === undefined) throw new RuntimeError('not_found', `no copy ${id}`);
+        const kernel = madeOn.get(copy);
+        if (kernel === undefined) throw new RuntimeError('not_found', `no copy ${copy}`);
         if (kernel !== kernelOf(node))
           throw new RuntimeError('unsupported', `the kernel was ${kernel} and is ${kernelOf(node)} here`);
         const limits = { cpuCount: 1, memoryBytes: 2 ** 27, diskBytes: 2 ** 20, processCount: 10 };
@@ -49,9 +52,26 @@ export const createCopiesInMemory = (): CopiesInMemory => {
         await seed.stop();
       },
     }),
-    remove: async (id) => {
-      check();
-      madeOn.delete(id);
+    blobs: {
+      remove: async (id) => {
+        check();
+        madeOn.delete(id);
+        images.delete(id);
+      },
+      listIds: async function* () {
+        check();
+        yield* [...madeOn.keys(), ...images.keys()];
+      },
+      writeImage: async (id, { body }) => {
+        check();
+        const bytes = await buffer(body);
+        images.set(id, bytes);
+        return { sizeBytes: bytes.length };
+      },
+      readImage: async (id) => {
+        check();
+        return Readable.from([images.get(id) ?? Buffer.of()]);
+      },
     },
   };
   return copies;

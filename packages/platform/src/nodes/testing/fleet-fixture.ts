@@ -108,8 +108,8 @@ export const useFleet = ({
       };
       const { store } = fleet;
       const { clock } = fleet.manual;
-      const removeCopy = hasCopies ? fleet.copies.remove : undefined;
-      fleet.nodes = createNodes({ membership, connect, store, clock, log, deadMs, removeCopy });
+      const blobs = hasCopies ? fleet.copies.blobs : undefined;
+      fleet.nodes = createNodes({ membership, connect, store, clock, log, deadMs, blobs });
       const { nodes } = fleet;
       fleet.plane = createControlPlane({
         ...{
@@ -128,7 +128,7 @@ export const useFleet = ({
       const { plane } = fleet;
       await nodes.start({
         ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
-        ...{ leave: plane.leaveNode, check: plane.checkRoutes, onCordon: plane.adjustWarm },
+        ...{ leave: plane.leaveNode, check: plane.check, onCordon: plane.adjustWarm },
       });
     },
     stop: async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NewSandbox, Store } from '../store.ts';
+import type { StoredSubject } from '../stored/stored-store.ts';
 
 /** How a store keeps the copies in the blob store: a part of `describeStore`. */
 export const describeStored = (
@@ -19,9 +20,10 @@ export const describeStored = (
   };
   const run = (id: string) =>
     ask().changeState(id, { from: ['paused', 'resuming'], to: 'running', set: { pausedAt: null } });
-  const begin = (id: string, sandboxId: string | null = null, pausedAt: number | null = null) =>
-    ask().beginStored({ id, sandboxId, pausedAt, createdAt: 1 });
+  const begin = (id: string, of: StoredSubject, by = ask()) =>
+    by.beginStored({ id, of, lease: 'a', createdAt: 1 });
   const unstored = async () => (await ask().listUnstored()).map(({ kind, id }) => `${kind} ${id}`);
+  const none = () => false;
 
   describe('copies in the blob store', () => {
     it('are wanted of each pause on a node, until there is one of that pause', async () => {
@@ -33,12 +35,13 @@ export const describeStored = (
         { kind: 'sandbox', id: 'i1', node: 'a', pausedAt: 10 },
         { kind: 'sandbox', id: 'i2', node: 'a', pausedAt: 20 },
       ]);
-      await begin('c1', 'i1', 10);
+      await begin('c1', { sandboxId: 'i1', pausedAt: 10 });
       expect(await unstored()).toEqual(['sandbox i2']);
       expect(await ask().findStored({ sandboxId: 'i1', pausedAt: 10 })).toBeUndefined();
       expect(await ask().finishStored('c1', result)).toBe(true);
       expect(await ask().finishStored('c1', result)).toBe(false);
-      const row = { id: 'c1', state: 'stored', sandboxId: 'i1', pausedAt: 10, createdAt: 1, ...result };
+      const of = { sandboxId: 'i1', pausedAt: 10 };
+      const row = { id: 'c1', state: 'stored', of, createdAt: 1, ...result };
       expect(await ask().findStored({ sandboxId: 'i1', pausedAt: 10 })).toEqual(row);
       expect(await ask().findStored({ sandboxId: 'i1', pausedAt: 11 })).toBeUndefined();
       await run('i1');
@@ -49,19 +52,19 @@ export const describeStored = (
     it('are removed when their sandbox runs or has ended, and when no process makes them', async () => {
       for (const [index, id] of ['i1', 'i2', 'i3', 'i4'].entries()) {
         await pause(id, index);
-        await begin(`c${id}`, id, index);
+        await begin(`c${id}`, { sandboxId: id, pausedAt: index });
       }
       expect(await ask().retireStored((id) => id !== 'ci4')).toEqual(['ci4']);
       expect(await ask().finishStored('ci4', result)).toBe(false);
       for (const id of ['ci1', 'ci2', 'ci3']) await ask().finishStored(id, result);
       await ask().forgetStored('ci4');
-      expect(await ask().retireStored(() => false)).toEqual([]);
+      expect(await ask().retireStored(none)).toEqual([]);
       const resume = { endAt: 99, maxActive: 100, place };
       expect(await ask().reserveResume('i1', resume)).toBe('reserved');
-      expect(await ask().retireStored(() => false)).toEqual([]);
+      expect(await ask().retireStored(none)).toEqual([]);
       await run('i1');
       await ask().changeState('i2', { from: ['paused'], to: 'killing' });
-      expect(await ask().retireStored(() => false)).toEqual(['ci1', 'ci2']);
+      expect(await ask().retireStored(none)).toEqual(['ci1', 'ci2']);
       expect(await unstored()).toEqual(['sandbox i4']);
     });
 
@@ -73,24 +76,34 @@ export const describeStored = (
       for (const id of ['s1', 's3'])
         await ask().publishSnapshot(id, { templateId: `t${id}`, name: null, tag: 'default' });
       expect(await unstored()).toEqual(['snapshot s1']);
-      await begin('s1');
+      await begin('c1', { snapshotId: 's1' });
       expect(await unstored()).toEqual([]);
-      await ask().finishStored('s1', result);
-      expect(await ask().findStored({ snapshotId: 's1' })).toMatchObject({ sandboxId: null, ...result });
-      expect(await ask().retireStored(() => false)).toEqual([]);
-      await ask().moveSnapshot('s1', 'b');
-      await ask().moveSnapshot('s2', 'b');
-      const homes = ['s1', 's2'].map(async (id) => (await ask().findSnapshotRow(id))?.node);
-      expect(await Promise.all(homes)).toEqual(['b', 'a']);
+      expect(await ask().detachSnapshot('s1')).toBe(false);
+      await ask().finishStored('c1', result);
+      expect(await ask().findStored({ snapshotId: 's1' })).toMatchObject({ id: 'c1', ...result });
+      expect(await ask().retireStored(none)).toEqual([]);
+      expect(await ask().moveSnapshot('s1', { from: 'b', to: 'a' })).toBe(false);
+      expect(await ask().moveSnapshot('s1', { from: 'a', to: 'b' })).toBe(true);
+      expect(await ask().moveSnapshot('s2', { from: 'a', to: 'b' })).toBe(false);
+      const homes = () =>
+        Promise.all(['s1', 's2'].map(async (id) => (await ask().findSnapshotRow(id))?.node));
+      expect(await homes()).toEqual(['b', 'a']);
+      expect(await ask().detachSnapshot('s1')).toBe(true);
+      expect(await ask().moveSnapshot('s1', { from: null, to: 'a' })).toBe(true);
+      await ask().detachNode('a');
+      expect(await homes()).toEqual([null, 'a']);
       await ask().retireSnapshots({ templateId: 'ts1' });
-      expect(await ask().retireStored(() => false)).toEqual(['s1']);
+      expect(await ask().retireStored(none)).toEqual(['c1']);
       expect(await ask().findStored({ snapshotId: 's1' })).toBeUndefined();
+      expect(await ask().listStoredIds()).toEqual(['c1']);
+      await ask().forgetStored('c1');
+      expect(await ask().listStoredIds()).toEqual([]);
     });
 
     it('free a node of the sandboxes that have one, which can be resumed on another', async () => {
       for (const id of ['i1', 'i2', 'i3']) await pause(id, 1);
       for (const id of ['i1', 'i2']) {
-        await begin(`c${id}`, id, 1);
+        await begin(`c${id}`, { sandboxId: id, pausedAt: 1 });
         await ask().finishStored(`c${id}`, result);
       }
       expect(await ask().detachStored('i3')).toBe(false);
@@ -106,6 +119,67 @@ export const describeStored = (
       expect([await on('i1'), await on('i2')]).toEqual(['b', null]);
       await ask().changeState('i1', { from: ['resuming'], to: 'paused', set: { node: null } });
       expect(await on('i1')).toBeNull();
+      await pause('i4', 1);
+      expect(await ask().reserveResume('i4', move)).toBe('not_paused');
+    });
+
+    it('are wanted of the images of builds, and removed with the last build of an image', async () => {
+      const build = async (id: string, name: string) => {
+        const size = { cpuCount: 1, memoryMb: 1, diskMb: 1, minFreeDiskMb: 0 };
+        await ask().addBuild(
+          { id, createdAt: 1, tags: ['default'], ...size },
+          { templateId: `t${id}`, name, superseded: '' },
+        );
+        await ask().startBuild(id, 2);
+        const made = { image: 'sha256:i', imageBytes: 1, env: {}, start: null, checkpointId: null };
+        await ask().finishBuild(id, { finishedAt: 3, ...made });
+      };
+      await build('b1', 'one');
+      await build('b2', 'two');
+      expect(await ask().listUnstored()).toEqual([{ kind: 'image', id: 'sha256:i' }]);
+      await begin('c1', { image: 'sha256:i' });
+      expect(await unstored()).toEqual([]);
+      await ask().finishStored('c1', { ...result, imageBytes: 2 ** 41 });
+      expect(await ask().findStored({ image: 'sha256:i' })).toMatchObject({ id: 'c1', imageBytes: 2 ** 41 });
+      await ask().retireTemplate({ templateId: 'tb1' });
+      await ask().retireImages();
+      expect(await ask().retireStored(none)).toEqual([]);
+      await ask().retireTemplate({ templateId: 'tb2' });
+      await ask().retireImages();
+      expect(await ask().retireStored(none)).toEqual(['c1']);
+    });
+
+    it('are finished and used by the owner of a node alone, and retired when another one has it', async () => {
+      const claim = (owner: string, leaseMs: number, name = 'a') =>
+        ask().claimNode({ name, address: '10.0.0.1:7400' }, { owner, address: `${owner}:1`, leaseMs });
+      const [one, two] = [ask().ownedBy('one'), ask().ownedBy('two')];
+      await claim('one', 0);
+      await claim('two', 60_000, 'b');
+      await pause('i1', 1);
+      await pause('i2', 1);
+      await begin('c1', { sandboxId: 'i1', pausedAt: 1 }, one);
+      await begin('c2', { sandboxId: 'i2', pausedAt: 1 }, one);
+      expect(await two.finishStored('c1', result)).toBe(false);
+      expect(await two.retireStored(none)).toEqual([]);
+      expect(await one.finishStored('c1', result)).toBe(true);
+      const refused = { code: 'unavailable', headers: { 'Retry-After': '1' } };
+      await expect(two.detachStored('i1')).rejects.toMatchObject(refused);
+      await claim('two', 60_000);
+      await expect(begin('c3', { sandboxId: 'i2', pausedAt: 1 }, one)).rejects.toMatchObject(refused);
+      await expect(one.finishStored('c2', result)).rejects.toMatchObject(refused);
+      expect(await two.retireStored(none)).toEqual(['c2']);
+      expect(await one.finishStored('c2', result)).toBe(false);
+      for (const write of [
+        () => one.detachStored('i1'),
+        () => one.detachNode('a'),
+        () => one.moveSnapshot('s1', { from: 'b', to: 'a' }),
+        () => one.reserveResume('i1', { endAt: 9, maxActive: 9, place, moves: true }),
+      ])
+        await expect(write()).rejects.toMatchObject(refused);
+      const move = { endAt: 9, maxActive: 9, place: { node: 'b', maxActive: 1 }, moves: true };
+      const both = await Promise.all([two.reserveResume('i1', move), two.reserveResume('i1', move)]);
+      expect(both.toSorted()).toEqual(['not_paused', 'reserved']);
+      expect(await ask().findSandbox('i1')).toMatchObject({ node: 'b', state: 'resuming' });
     });
   });
 };

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nodes, Sandbox } from '@skerry/sdk';
+import { build, Template } from '@skerry/sdk/template';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../cluster.ts';
 import { type Count, createOn, expectCounting, startCounter } from './counter.ts';
@@ -47,7 +48,7 @@ describe('a server with two nodes and a blob store', () => {
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
     expect(onDisk('b')).toEqual([]);
     await expectCounting(moved, after);
-    await expect.poll(() => readdirSync(blobs)).toEqual([]);
+    await expect.poll(() => readdirSync(blobs)).toEqual(['installation']);
     for (const node of ['a', 'b'])
       expect(readdirSync(join(cluster.nodeFolder(node), 'snapshots'))).toEqual([]);
   });
@@ -81,5 +82,40 @@ describe('a server with two nodes and a blob store', () => {
     await expectCounting(await connect(paused), before);
     expect(await homeOf(paused)).toBe('a');
     await cluster.skerry('node', 'uncordon', 'b');
+  });
+
+  it('leaves snapshots in the blob store with a drain, and templates of a node that is forgotten', async () => {
+    const { connection } = cluster;
+    // The checkpoint of its start command goes on in each sandbox.
+    const started = 'echo $$ > /tmp/started; sleep 1000';
+    const template = Template()
+      .fromTemplate('base')
+      .run('echo built > /home/user/file')
+      .start(started, { ready: 'test -s /tmp/started' });
+    await build(template, 'built', connection).result();
+    const source = await createOn(cluster, 'a');
+    await source.files.write('/home/user/note', 'kept');
+    const { snapshotId } = await source.createSnapshot();
+    await source.kill();
+    const keys = () => readdirSync(blobs).map((name) => name.replaceAll('+', '/'));
+    await expect.poll(() => keys().filter((key) => key.startsWith('images/'))).toHaveLength(1);
+    await expect.poll(() => keys().filter((key) => key.endsWith('/manifest.json'))).toHaveLength(2);
+    await cluster.skerry('template', 'cache', 'prune');
+    expect(await cluster.skerry('node', 'drain', 'a')).toContain('nothing is on a: it can be stopped');
+    await expect.poll(() => readdirSync(join(cluster.nodeFolder('a'), 'snapshots'))).toEqual([]);
+    await cluster.node('a').stop('SIGKILL');
+    await expect.poll(() => cluster.states()).toMatchObject({ a: 'lost' });
+    await cluster.skerry('node', 'forget', 'a');
+    const create = (from: string) => Sandbox.create({ ...connection, template: from, timeoutMs: 600_000 });
+    const before = await (await create('built')).files.read('/tmp/started');
+    const made = await create('built');
+    expect(await made.files.read('/home/user/file')).toBe('built\n');
+    expect(await made.files.read('/tmp/started')).toBe(before);
+    expect((await nodes.explain(made.sandboxId, connection)).reason).toContain('checkpoint');
+    expect(await (await create(snapshotId)).files.read('/home/user/note')).toBe('kept');
+    await cluster.killAll();
+    await Sandbox.deleteSnapshot(snapshotId, connection);
+    await cluster.skerry('template', 'delete', 'built');
+    await expect.poll(() => keys()).toEqual(['installation']);
   });
 });

@@ -61,10 +61,11 @@ describe('a snapshot with memory at level gvisor', () => {
     await expectOn(copy, before);
     const blobs = await openBlobStore({ kind: 'folder', folder: join(oci.base, 'blobs') });
     const templateDigest = `sha256:${'a'.repeat(64)}`;
-    const { manifestSha256 } = await oci.runtime.storedSnapshots.write(second, { blobs, templateDigest });
+    const stored = { blobs, copy: toId(), templateDigest };
+    const { manifestSha256 } = await oci.runtime.storedSnapshots.write(second, stored);
     await oci.runtime.snapshots.delete(second);
     const { rootfs } = oci;
-    await oci.runtime.storedSnapshots.read(second, { blobs, manifestSha256, rootfs, templateDigest });
+    await oci.runtime.storedSnapshots.read(second, { ...stored, manifestSha256, rootfs });
     await expectOn(await create({ snapshot: second }), before);
   });
 

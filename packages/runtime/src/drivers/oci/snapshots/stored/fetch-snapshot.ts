@@ -32,15 +32,15 @@ interface Options extends FetchOptions {
 
 /** See `StoredSnapshots.read`. */
 export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: Options): Promise<void> => {
-  const { blobs, signal, rootfs } = options;
-  const manifest = await readStoredManifest(id, options);
+  const { blobs, copy, signal, rootfs } = options;
+  const manifest = await readStoredManifest(options);
   await requireCompatible(host, manifest, options);
   const sizes = listStoredFiles(manifest).flatMap(({ parts }) => parts.map(({ sizeBytes }) => sizeBytes));
   requireRoomFor(
     host.dataDir,
     sizes.reduce((sum, size) => sum + size, 0),
   );
-  const source: PartsSource = { blobs, toKey: (sha256) => toPartKey(id, sha256), signal };
+  const source: PartsSource = { blobs, toKey: (sha256) => toPartKey(copy, sha256), signal };
   const write = async (folder: SnapshotFolder): Promise<SealedSnapshot> => {
     const { disk, list, contents } = manifest;
     await readParts(folder.image, disk, source);
@@ -70,23 +70,22 @@ export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: Opti
   );
 };
 
-const readStoredManifest = async (
-  id: SnapshotId,
-  { blobs, manifestSha256, signal }: Options,
-): Promise<StoredManifest> => {
-  const { sizeBytes, body } = await blobs.get(toManifestKey(id), { signal });
+const readStoredManifest = async ({
+  blobs,
+  copy,
+  manifestSha256,
+  signal,
+}: Options): Promise<StoredManifest> => {
+  const { sizeBytes, body } = await blobs.get(toManifestKey(copy), { signal });
   if (sizeBytes > MAX_MANIFEST_BYTES) {
     body.destroy();
-    throw new RuntimeError('damaged', `the manifest of snapshot ${id} has ${sizeBytes} bytes`);
+    throw new RuntimeError('damaged', `the manifest of the copy ${copy} has ${sizeBytes} bytes`);
   }
   const bytes = await buffer(body);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   if (sha256 !== manifestSha256)
-    throw new RuntimeError('damaged', `the manifest of snapshot ${id} is not the one that was stored`);
-  const manifest = parseStoredManifest(bytes.toString('utf8'));
-  if (manifest.snapshot !== id)
-    throw new RuntimeError('damaged', `the manifest of snapshot ${id} is that of ${manifest.snapshot}`);
-  return manifest;
+    throw new RuntimeError('damaged', `the manifest of the copy ${copy} is not the one that was stored`);
+  return parseStoredManifest(bytes.toString('utf8'));
 };
 
 const requireCompatible = async (

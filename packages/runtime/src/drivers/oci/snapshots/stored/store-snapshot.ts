@@ -4,6 +4,7 @@ import type { BlobStore } from '@skerry/blobs';
 import { RuntimeError } from '../../../../error.ts';
 import type { SnapshotId } from '../../../../runtime.ts';
 import {
+  type CopyId,
   type StoredSnapshot,
   type StoreOptions,
   toManifestKey,
@@ -29,7 +30,7 @@ export const storeSnapshot = async (
   id: SnapshotId,
   options: StoreOptions,
 ): Promise<StoredSnapshot> => {
-  const { blobs, templateDigest, signal } = options;
+  const { blobs, copy, templateDigest, signal } = options;
   const folder = toSnapshotFolder(dataDir, id);
   const sealed = isInstanceId(id) ? await readSealedSnapshot(folder.record) : undefined;
   if (sealed === undefined) throw new RuntimeError('not_found', `no snapshot ${id}`);
@@ -37,8 +38,8 @@ export const storeSnapshot = async (
   if (sealed.memory?.images) await verifyImages(folder.memory, sealed.memory.images);
   const target: PartsTarget = {
     blobs,
-    toKey: (sha256) => toPartKey(id, sha256),
-    stored: await listParts(id, { blobs, signal }),
+    toKey: (sha256) => toPartKey(copy, sha256),
+    stored: await listParts(copy, { blobs, signal }),
     signal,
   };
   const { sandbox, parent, diskBaseId, diskBytes, internet, level } = sealed;
@@ -61,7 +62,7 @@ export const storeSnapshot = async (
     ...(memory && { memory }),
   };
   const bytes = Buffer.from(JSON.stringify(manifest));
-  await blobs.put(toManifestKey(id), Readable.from([bytes]), { sizeBytes: bytes.length, signal });
+  await blobs.put(toManifestKey(copy), Readable.from([bytes]), { sizeBytes: bytes.length, signal });
   const parts = listStoredFiles(manifest).flatMap((file) => file.parts);
   const sizes = new Map(parts.map(({ sha256, storedBytes }) => [sha256, storedBytes]));
   return {
@@ -71,10 +72,10 @@ export const storeSnapshot = async (
 };
 
 const listParts = async (
-  id: SnapshotId,
+  copy: CopyId,
   { blobs, signal }: { blobs: BlobStore; signal: AbortSignal | undefined },
 ): Promise<Map<string, number>> => {
-  const prefix = toPartsPrefix(id);
+  const prefix = toPartsPrefix(copy);
   const stored = new Map<string, number>();
   for await (const { key, sizeBytes } of blobs.list(prefix, { signal }))
     stored.set(key.slice(prefix.length), sizeBytes);

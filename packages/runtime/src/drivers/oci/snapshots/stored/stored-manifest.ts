@@ -1,5 +1,5 @@
 import type { SnapshotId } from '../../../../runtime.ts';
-import { toStoredPrefix } from '../../../../stored/stored-snapshots.ts';
+import { type CopyId, toStoredPrefix } from '../../../../stored/stored-snapshots.ts';
 import type { CompatibilityClass } from '../../compatibility/compatibility-class.ts';
 import type { Checkpoint, MemoryImages } from '../../criu/checkpoint.ts';
 import type { ManifestSummary } from '../manifest.ts';
@@ -8,6 +8,7 @@ import type { SnapshotContents } from '../snapshot-record.ts';
 /** The description of a snapshot in a blob store. It is stored last: where it is, everything that it names is, too. */
 export interface StoredManifest {
   version: 1;
+  /** The one that was stored. A host that reads it back may have it under another id. */
   snapshot: SnapshotId;
   /** The part of its record that does not depend on a host. */
   contents: Pick<SnapshotContents, 'sandbox' | 'parent' | 'diskBaseId' | 'diskBytes' | 'internet' | 'level'>;
@@ -51,9 +52,9 @@ export const PART_BYTES = 4 * 2 ** 20;
 /** More than the parts of a disk of a terabyte take. */
 export const MAX_MANIFEST_BYTES = 64 * 2 ** 20;
 
-export const toPartsPrefix = (id: SnapshotId): string => `${toStoredPrefix(id)}parts/`;
+export const toPartsPrefix = (copy: CopyId): string => `${toStoredPrefix(copy)}parts/`;
 
-export const toPartKey = (id: SnapshotId, sha256: string): string => `${toPartsPrefix(id)}${sha256}`;
+export const toPartKey = (copy: CopyId, sha256: string): string => `${toPartsPrefix(copy)}${sha256}`;
 
 /** All files of a snapshot. */
 export const listStoredFiles = ({ disk, list, memory }: StoredManifest): StoredFile[] => [

@@ -8,7 +8,8 @@ import type { BlobStore } from '@skerry/blobs';
 import { openBlobStore } from '@skerry/blobs/open';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Instance, SnapshotId } from '../../../../runtime.ts';
-import { removeStoredSnapshot, toManifestKey } from '../../../../stored/stored-snapshots.ts';
+import { removeStoredCopy } from '../../../../stored/stored-copies.ts';
+import { toManifestKey } from '../../../../stored/stored-snapshots.ts';
 import { runInside } from '../../../../suite/client.ts';
 import { toSnapshotFolder } from '../../folder.ts';
 import { useOci } from '../../testing/oci-fixture.ts';
@@ -54,71 +55,76 @@ const readCounter = async (instance: Instance): Promise<{ pid: number; count: nu
 const sendAway = async (source: Instance, { memory }: { memory: boolean }) => {
   const id = toId();
   await source.snapshot({ id, memory });
-  const stored = await oci.runtime.storedSnapshots.write(id, { blobs, templateDigest });
+  const copy = toId();
+  const stored = await oci.runtime.storedSnapshots.write(id, { blobs, copy, templateDigest });
   const { size, blocks } = await stat(toSnapshotFolder(dataDir, id).image);
   await oci.runtime.snapshots.delete(id);
-  return { id, ...stored, image: { size, blocks } };
+  return { id, copy, ...stored, image: { size, blocks } };
 };
 
-const fetchBack = (id: SnapshotId, manifestSha256: string) =>
-  oci.runtime.storedSnapshots.read(id, { blobs, manifestSha256, rootfs: oci.rootfs, templateDigest });
+const fetchBack = (id: SnapshotId, copy: string, manifestSha256: string) =>
+  oci.runtime.storedSnapshots.read(id, {
+    ...{ blobs, copy, manifestSha256, templateDigest },
+    rootfs: oci.rootfs,
+  });
 
 describe('a snapshot in a blob store', () => {
   it('has the files of a sandbox, sparse and listed, after it was removed here', async () => {
     const source = await create();
     await runInside(source, 'seq 100000 > /root/file; truncate -s 30M /root/hole');
-    const { id, manifestSha256, sizeBytes, image } = await sendAway(source, { memory: false });
+    const { id, copy, manifestSha256, sizeBytes, image } = await sendAway(source, { memory: false });
     expect(sizeBytes).toBeGreaterThan(0);
     expect(sizeBytes).toBeLessThan(4 * 2 ** 20);
     await source.stop();
-    await fetchBack(id, manifestSha256);
+    await fetchBack(id, copy, manifestSha256);
     const found = await stat(toSnapshotFolder(dataDir, id).image);
     expect(found.size).toBe(image.size);
     expect(found.blocks).toBeLessThanOrEqual(image.blocks);
     await oci.reopen();
     expect(await oci.runtime.snapshots.verify(id)).toEqual([]);
-    const copy = await create({ snapshot: id });
-    expect((await runInside(copy, 'tail -n 1 /root/file; stat -c %s /root/hole')).output).toBe(
+    const begun = await create({ snapshot: id });
+    expect((await runInside(begun, 'tail -n 1 /root/file; stat -c %s /root/hole')).output).toBe(
       '100000\n31457280\n',
     );
     const changes: string[] = [];
     for await (const { path } of oci.runtime.snapshots.diff({ rootfs: oci.rootfs }, { snapshot: id }))
       changes.push(path);
     expect(changes).toEqual(expect.arrayContaining(['/root/file', '/root/hole']));
-    await expect(fetchBack(id, manifestSha256)).rejects.toMatchObject({ code: 'already_exists' });
-    await removeStoredSnapshot(blobs, id);
-    await removeStoredSnapshot(blobs, id);
+    await expect(fetchBack(id, copy, manifestSha256)).rejects.toMatchObject({ code: 'already_exists' });
+    await removeStoredCopy(blobs, copy);
+    await removeStoredCopy(blobs, copy);
     expect(await listKeys()).toEqual([]);
     await oci.runtime.snapshots.delete(id);
-    await expect(fetchBack(id, manifestSha256)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fetchBack(id, copy, manifestSha256)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('has the processes too, which go on in sandboxes made of it', async () => {
+  it('has the processes too, which go on in sandboxes made of it, under any id', async () => {
     const source = await create();
     await startCounter(source);
     const before = await readCounter(source);
-    const { id, manifestSha256 } = await sendAway(source, { memory: true });
+    const { copy, manifestSha256 } = await sendAway(source, { memory: true });
     await source.stop();
     await oci.reopen();
-    await fetchBack(id, manifestSha256);
+    const id = toId();
+    await fetchBack(id, copy, manifestSha256);
     expect(await oci.runtime.snapshots.verify(id)).toEqual([]);
-    const copies = await Promise.all([create({ snapshot: id }), create({ snapshot: id })]);
-    for (const copy of copies) {
-      const { pid, count } = await readCounter(copy);
+    const both = await Promise.all([create({ snapshot: id }), create({ snapshot: id })]);
+    for (const one of both) {
+      const { pid, count } = await readCounter(one);
       expect(pid).toBe(before.pid);
       expect(count).toBeGreaterThanOrEqual(before.count);
-      await expect.poll(async () => (await readCounter(copy)).count).toBeGreaterThan(count);
+      await expect.poll(async () => (await readCounter(one)).count).toBeGreaterThan(count);
     }
     // What was fetched can be stored again, on its way to a further host.
-    const again = await oci.runtime.storedSnapshots.write(id, { blobs, templateDigest });
+    const again = await oci.runtime.storedSnapshots.write(id, { blobs, copy, templateDigest });
     expect(again.sizeBytes).toBeGreaterThan(0);
-    await removeStoredSnapshot(blobs, id);
+    await removeStoredCopy(blobs, copy);
   });
 
   it('is refused, and nothing of it is left here, when a part or the manifest lies', async () => {
     const source = await create();
-    const { id, manifestSha256 } = await sendAway(source, { memory: true });
-    const key = toManifestKey(id);
+    const { id, copy, manifestSha256 } = await sendAway(source, { memory: true });
+    const key = toManifestKey(copy);
     const manifest = JSON.parse(await text((await blobs.get(key)).body)) as StoredManifest;
     const { memory } = manifest;
     const [first] = manifest.disk.parts;
@@ -126,7 +132,7 @@ describe('a snapshot in a blob store', () => {
     if (!memory || !first || !image) throw new Error('it has no parts');
 
     const refused = async (code: string, message: RegExp, sha256 = manifestSha256): Promise<void> => {
-      await expect(fetchBack(id, sha256)).rejects.toMatchObject({
+      await expect(fetchBack(id, copy, sha256)).rejects.toMatchObject({
         name: 'RuntimeError',
         code,
         message: expect.stringMatching(message),
@@ -139,7 +145,6 @@ describe('a snapshot in a blob store', () => {
     };
 
     const lies: [string, RegExp, StoredManifest | object][] = [
-      ['damaged', /that of other/, { ...manifest, snapshot: 'other' }],
       ['damaged', /snapshot is "\.\.\/x"/, { ...manifest, snapshot: '../x' }],
       ['damaged', /version 2/, { ...manifest, version: 2 }],
       ['unsupported', /needs the image/, { ...manifest, templateDigest: `sha256:${'b'.repeat(64)}` }],
@@ -210,7 +215,7 @@ describe('a snapshot in a blob store', () => {
     await refused('damaged', /not the one that was stored/);
     await put(JSON.stringify(manifest));
 
-    const partPath = join(oci.base, 'blobs', `snapshots+${id}+parts+${image.parts[0]?.sha256}`);
+    const partPath = join(oci.base, 'blobs', `snapshots+${copy}+parts+${image.parts[0]?.sha256}`);
     const part = await readFile(partPath);
     await writeFile(partPath, part.with(part.length - 1, (part.at(-1) ?? 0) ^ 1));
     await refused('damaged', /the part/);
@@ -220,18 +225,18 @@ describe('a snapshot in a blob store', () => {
     await refused('damaged', /is missing/);
     await writeFile(partPath, part);
     const aborted = oci.runtime.storedSnapshots.read(id, {
-      ...{ blobs, manifestSha256, rootfs: oci.rootfs, templateDigest },
+      ...{ blobs, copy, manifestSha256, rootfs: oci.rootfs, templateDigest },
       signal: AbortSignal.abort(),
     });
     await expect(aborted).rejects.toMatchObject({ code: 'unavailable' });
-    await fetchBack(id, manifestSha256);
-    await removeStoredSnapshot(blobs, id);
+    await fetchBack(id, copy, manifestSha256);
+    await removeStoredCopy(blobs, copy);
   });
 
   it('has no manifest when the store fails in the middle, and a further call continues', async () => {
     const source = await create();
     await runInside(source, 'head -c 20000000 /dev/urandom > /root/file');
-    const id = toId();
+    const [id, copy] = [toId(), toId()];
     await source.snapshot({ id, memory: false });
     let puts = 0;
     const failing: BlobStore = {
@@ -241,24 +246,24 @@ describe('a snapshot in a blob store', () => {
         return blobs.put(key, body, puts > 3 ? { ...options, signal: AbortSignal.abort() } : options);
       },
     };
-    const failed = oci.runtime.storedSnapshots.write(id, { blobs: failing, templateDigest });
+    const failed = oci.runtime.storedSnapshots.write(id, { blobs: failing, copy, templateDigest });
     await expect(failed).rejects.toMatchObject({ code: 'unavailable' });
     const partial = await listKeys();
     expect(partial).toHaveLength(3);
-    expect(partial).not.toContain(toManifestKey(id));
-    const { manifestSha256 } = await oci.runtime.storedSnapshots.write(id, { blobs, templateDigest });
+    expect(partial).not.toContain(toManifestKey(copy));
+    const { manifestSha256 } = await oci.runtime.storedSnapshots.write(id, { blobs, copy, templateDigest });
     await oci.runtime.snapshots.delete(id);
-    await fetchBack(id, manifestSha256);
+    await fetchBack(id, copy, manifestSha256);
     expect(await oci.runtime.snapshots.verify(id)).toEqual([]);
     await expect(
-      oci.runtime.storedSnapshots.write('missing', { blobs, templateDigest }),
+      oci.runtime.storedSnapshots.write('missing', { blobs, copy, templateDigest }),
     ).rejects.toMatchObject({ code: 'not_found' });
-    await removeStoredSnapshot(blobs, id);
+    await removeStoredCopy(blobs, copy);
   });
 
   it('cannot be stored with memory whose class was not recorded', async () => {
     const source = await create();
-    const id = toId();
+    const [id, copy] = [toId(), toId()];
     await source.snapshot({ id, memory: true });
     const { record } = toSnapshotFolder(dataDir, id);
     const sealed = JSON.parse(await readFile(record, 'utf8'));
@@ -268,7 +273,9 @@ describe('a snapshot in a blob store', () => {
     });
     delete sealed.memory.madeOn;
     await writeFile(record, JSON.stringify(sealed));
-    await expect(oci.runtime.storedSnapshots.write(id, { blobs, templateDigest })).rejects.toMatchObject({
+    await expect(
+      oci.runtime.storedSnapshots.write(id, { blobs, copy, templateDigest }),
+    ).rejects.toMatchObject({
       code: 'unsupported',
     });
     expect(await listKeys()).toEqual([]);

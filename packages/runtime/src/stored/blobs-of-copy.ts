@@ -1,20 +1,19 @@
 import { BlobError, type BlobStore } from '@skerry/blobs';
-import type { SnapshotId } from '../runtime.ts';
-import { toStoredPrefix } from './stored-snapshots.ts';
+import { type CopyId, toStoredPrefix } from './stored-snapshots.ts';
 
-/** The part of a store that one request may use: the blobs of one snapshot, read, or read and written. All else is `denied`. */
-export const toBlobsOfSnapshot = (
+/** The part of a store that one request may use: the blobs of one copy, read, or read and written. All else is `denied`. */
+export const toBlobsOfCopy = (
   blobs: BlobStore,
-  id: SnapshotId,
+  id: CopyId,
   { isWritable }: { isWritable: boolean },
 ): BlobStore => {
   const prefix = toStoredPrefix(id);
   const check = (key: string, isAllowed: boolean): void => {
     if (!isAllowed || !key.startsWith(prefix))
-      throw new BlobError('denied', `a request for snapshot ${id} may not do this with ${key.slice(0, 200)}`);
+      throw new BlobError('denied', `a request for the copy ${id} may not do this with ${key.slice(0, 200)}`);
   };
   const refuse = (): Promise<never> =>
-    Promise.reject(new BlobError('denied', 'this is not for a single snapshot'));
+    Promise.reject(new BlobError('denied', 'this is not for a single copy'));
   return {
     features: { presigned: false },
     put: async (key, body, options) => {

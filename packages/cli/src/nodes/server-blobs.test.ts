@@ -1,0 +1,50 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Log } from '@skerry/platform';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CliError } from '../cli-error.ts';
+import { openServerBlobs } from './server-blobs.ts';
+
+let folder: string;
+const logged: string[] = [];
+const note = (message: string): void => void logged.push(message);
+const log: Log = { debug: note, info: note, warn: note, error: note };
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'skerry-server-blobs-'));
+  logged.length = 0;
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the blob store of a server', () => {
+  it('belongs to the installation that has used it first', async () => {
+    const choice = { kind: 'folder', folder: join(folder, 'blobs') } as const;
+    const first = await openServerBlobs(choice, { installation: 'one', log });
+    await first.put('a', Readable.from(['x']));
+    await first.close();
+    await (await openServerBlobs(choice, { installation: 'one', log })).close();
+    await expect(openServerBlobs(choice, { installation: 'two', log })).rejects.toThrow(CliError);
+    expect(readdirSync(choice.folder).toSorted()).toEqual(['a', 'installation']);
+    expect(logged).toEqual([]);
+  });
+
+  it('is used later when it cannot be reached, and stops the start when it can never be used', async () => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'key');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+    const closed = { kind: 's3', bucket: 'b', region: 'r', endpoint: 'http://127.0.0.1:1' } as const;
+    const blobs = await openServerBlobs(closed, { installation: 'one', log });
+    expect(logged).toEqual([expect.stringContaining('the server starts without it')]);
+    await expect(blobs.head('a')).rejects.toMatchObject({ name: 'BlobError', code: 'unavailable' });
+    await blobs.close();
+    writeFileSync(join(folder, 'file'), '');
+    const wrong = { kind: 'folder', folder: join(folder, 'file') } as const;
+    await expect(openServerBlobs(wrong, { installation: 'one', log })).rejects.toThrow(
+      'the blob store cannot be used',
+    );
+  });
+});
