@@ -81,6 +81,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<{ close
   const { signal } = closing;
   const repeat = async (work: () => Promise<void>, everyMs: number): Promise<void> => {
     while (!signal.aborted) {
+      // The signal ends the wait, which rejects then.
       await sleep(everyMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       await work().catch((error: unknown) => log.warn('Kubernetes could not be asked', { error }));
