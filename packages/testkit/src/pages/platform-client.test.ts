@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
 import { readCodeBlocks } from './code-blocks.ts';
 import { createReader, type Reader } from './reader.ts';
@@ -13,7 +13,8 @@ interface Operation {
 type PathItem = { servers?: { url: string }[] } & Record<string, Operation | undefined>;
 
 const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const;
-let stack: SharedStack;
+/** Not the one that tests share: the page removes what all builds have kept, also those of other tests. */
+let stack: Stack;
 let reader: Reader;
 /** Each call that the program of the page made: its operation, and the status of the answer. */
 let calls: { key: string; status: number }[];
@@ -57,7 +58,7 @@ const findOperation = (method: string, pathname: string): string =>
   `${method} ${pathname}`;
 
 beforeAll(async () => {
-  stack = await joinStack();
+  stack = await startStack();
   reader = createReader(stack.address);
   const blocks = readCodeBlocks('packages/platform-client/README.md').filter(
     ({ language }) => language === 'ts',
@@ -76,7 +77,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   reader[Symbol.dispose]();
-  await stack.leave();
+  await stack.down();
 });
 
 it('has an example of each operation of the document in its README', () => {
