@@ -38,11 +38,17 @@ export const startSandbox = async (options: StartOptions): Promise<LivenessPipe>
   try {
     // No work may be in progress when this fails: the caller then removes the rootless namespace.
     const [userNamespace, rootfs] = await settleAll([
-      namespace,
+      // Written while the kernel mounts the disk, which takes longer.
+      namespace.then((fd) => {
+        writeBundle(options, folder, fd);
+        return fd;
+      }),
       host.roots.open(record.spec.rootfs, record.spec.id),
       options.prepareDisk(),
     ]);
-    prepareRoot(options, folder, { userNamespace, rootfs });
+    const { disk, root: target, lower } = folder;
+    const shift = host.shiftsImages ? userNamespace : undefined;
+    mountRoot({ disk, rootfs, target, lower, userNamespace: shift });
     options.signal.throwIfAborted();
     return await startAgent(options, folder);
   } finally {
@@ -67,10 +73,11 @@ export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<vo
   );
 };
 
-const prepareRoot = (
+/** Writes what the OCI runtime reads, and makes the folders that it mounts and keeps its state in. */
+const writeBundle = (
   { host, record, agentDir, command }: StartOptions,
   folder: SandboxFolder,
-  { userNamespace, rootfs }: { userNamespace: number; rootfs: string },
+  userNamespace: number,
 ): void => {
   const { spec } = record;
   const config = toBundleConfig({
@@ -95,9 +102,6 @@ const prepareRoot = (
   writeFileSync(folder.config, JSON.stringify(config), { mode: 0o600 });
   writeBootId(folder.bootId, `${record.runId}\n`);
   for (const path of [folder.ociState, folder.root, folder.lower]) mkdirSync(path, { mode: 0o700 });
-  const { disk, root: target, lower } = folder;
-  const shift = host.shiftsImages ? userNamespace : undefined;
-  mountRoot({ disk, rootfs, target, lower, userNamespace: shift });
 };
 
 const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise<LivenessPipe> => {
