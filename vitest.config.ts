@@ -12,13 +12,16 @@ const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 // Only ends a test that would wait forever: its steps may be slow on a busy machine.
 const expectOptions = { poll: { timeout: 60_000 * patience } };
 
+/** Tests that are not part of `npm test`: sweeps over every moment of a kill, suites of further drivers, and what takes minutes. */
+const longFiles = '**/*.long.test.ts';
+
 // No test uses the registries of the developer's own Docker. The folder does not exist, which is as good as an empty one.
 const env = { DOCKER_CONFIG: '/nonexistent' };
 
 /**
  * `unit` and `agent` need only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts
- * the real service and drives it through the generated clients. `release` uses the packed packages as their users do; it takes long
- * and is not part of `npm test`.
+ * the real service and drives it through the generated clients. Not part of `npm test`: `cluster` has all tests of clusters, `long` what
+ * takes minutes of the drivers and of the service, and `release` uses the packed packages as their users do.
  */
 export default defineConfig({
   test: {
@@ -46,6 +49,7 @@ export default defineConfig({
             'packages/testkit/src/!(hosts|mutation|chart)/**',
             'packages/envd/**',
             '**/*.driver.test.ts',
+            longFiles,
             '**/node_modules/**',
           ],
           env,
@@ -72,6 +76,7 @@ export default defineConfig({
         test: {
           name: 'drivers',
           include: ['packages/runtime/src/**/*.driver.test.ts'],
+          isolate: false,
           env,
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,
@@ -87,10 +92,12 @@ export default defineConfig({
           exclude: [
             'packages/testkit/src/{chart,hosts,mutation,release}/**',
             'packages/testkit/src/cluster/long/**',
+            longFiles,
             '**/node_modules/**',
           ],
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+          isolate: false,
           // Otherwise each data folder would get images of its own, which take a minute to make.
           env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
           // For a machine under ten times this load. It only ends a test that hangs.
@@ -111,6 +118,20 @@ export default defineConfig({
           hookTimeout: 240_000 * patience,
           expect: expectOptions,
           maxWorkers: 1,
+        },
+      },
+      {
+        test: {
+          name: 'long',
+          include: [longFiles],
+          exclude: ['packages/testkit/src/cluster/**', '**/node_modules/**'],
+          globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
+          setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
+          testTimeout: 240_000 * patience,
+          hookTimeout: 240_000 * patience,
+          expect: expectOptions,
+          maxWorkers,
         },
       },
       {

@@ -106,11 +106,12 @@ interface MemorySupport {
  * can have changed what is there.
  */
 const findSupport = async (
-  { runscPath, dataDir }: OciOptions,
+  { runscPath, rootless }: OciOptions,
   { settings, signal }: { settings: OciSettings; signal: AbortSignal | undefined },
 ): Promise<MemorySupport | undefined> => {
   if (runscPath !== undefined) {
-    const proofPath = join(dataDir, 'run', 'gvisor-memory.json');
+    const name = rootless === undefined ? 'gvisor-proof.json' : 'gvisor-rootless-proof.json';
+    const proofPath = join(toTargetDir(settings), name);
     return { settings: { keepsMemory: true }, program: runscPath, proofPath };
   }
   const { criuProgram } = settings;

@@ -38,13 +38,11 @@ export const startSandbox = async (options: StartOptions): Promise<LivenessPipe>
   try {
     // No work may be in progress when this fails: the caller then removes the rootless namespace.
     const [userNamespace, rootfs] = await settleAll([
-      // Written while the kernel mounts the disk, which takes longer.
-      namespace.then((fd) => {
-        writeBundle(options, folder, fd);
-        return fd;
-      }),
+      namespace,
       host.roots.open(record.spec.rootfs, record.spec.id),
       options.prepareDisk(),
+      // While the kernel mounts the disk, which takes longer.
+      namespace.then((fd) => writeBundle(options, folder, fd)),
     ]);
     const { disk, root: target, lower } = folder;
     const shift = host.shiftsImages ? userNamespace : undefined;

@@ -67,7 +67,8 @@ export const holdSentry = async <T>(
   }
 };
 
-const RELEASE_DEADLINE_MS = 10_000;
+/** Longer than the waits for the agent together, so that the agent and not a program is named when it is late. */
+const RELEASE_DEADLINE_MS = 30_000;
 /** A program that continues something may be killed by others, or be late on a busy host. */
 const TRIES = 3;
 const TRY_AFTER_MS = 100;

@@ -25,7 +25,7 @@ export const createSentry = (run: RunscCommand, readVersion: Sentry['readVersion
   readVersion,
   hold: async (container) => {
     const { id } = container;
-    await closeSockets(run, container);
+    await closeSockets(run, container, CLOSE_DEADLINE_MS);
     // Processes are stopped in the images, so that none runs early after a restore. Twice, for processes that were just
     // started meanwhile.
     for (const _ of [1, 2]) await run(container, ['kill', '--all', id, 'STOP']);
@@ -68,8 +68,11 @@ export const createSentry = (run: RunscCommand, readVersion: Sentry['readVersion
   reopen: async (container) => {
     // The agent handles signals in order: when it has opened and closed its sockets once, no earlier signal is pending.
     await openSockets(run, container);
-    await closeSockets(run, container);
+    const closing = closeSockets(run, container, OPEN_DEADLINE_MS);
+    // A late agent closes them after this has failed: what opens them has to be on its way by then.
+    await closing.catch(() => undefined);
     await openSockets(run, container);
+    await closing;
   },
 });
 
@@ -81,11 +84,11 @@ const openSockets = (run: RunscCommand, container: Container): Promise<void> =>
     late: 'the agent does not open its sockets',
   });
 
-const closeSockets = (run: RunscCommand, container: Container): Promise<void> =>
+const closeSockets = (run: RunscCommand, container: Container, deadlineMs: number): Promise<void> =>
   tellAgent(run, container, {
     signalName: 'USR2',
     wait: (signal) => waitForNoEntry(container.folder.guest, 'control.sock', signal),
-    deadlineMs: CLOSE_DEADLINE_MS,
+    deadlineMs,
     late: 'the agent does not close its sockets',
   });
 

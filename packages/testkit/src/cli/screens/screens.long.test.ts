@@ -1,4 +1,4 @@
-// What commands print to a pipe, as it is kept in packages/cli/screens/piped: `vitest run --project stack FILE -u` writes it.
+// What commands print to a pipe, as it is kept in packages/cli/screens/piped: `vitest run --project long FILE -u` writes it.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
