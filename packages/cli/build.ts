@@ -1,14 +1,17 @@
 // Bundles the command, the servers and the helper into dist/, beside the built agent and the ready-made templates.
-// Packages from the registry stay imports: they are dependencies of the published package.
-import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs';
+// The dependencies of the published package stay imports. The others are bundled, with their licenses: a command would otherwise
+// read some three hundred files before it begins.
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { toNotices } from './third-party.ts';
 
 const here = import.meta.dirname;
 const dist = join(here, 'dist');
-const { dependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8')) as {
-  dependencies: Record<string, string>;
-};
+const { dependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(here, 'package.json'), 'utf8'),
+) as Record<'dependencies' | 'peerDependencies', Record<string, string>>;
+const installed = Object.keys({ ...dependencies, ...peerDependencies });
 
 rmSync(dist, { recursive: true, force: true });
 const bundle = await rolldown({
@@ -19,12 +22,18 @@ const bundle = await rolldown({
   },
   platform: 'node',
   external: (id) =>
-    id.startsWith('node:') ||
-    Object.keys(dependencies).some((name) => id === name || id.startsWith(`${name}/`)),
+    id.startsWith('node:') || installed.some((name) => id === name || id.startsWith(`${name}/`)),
 });
-await bundle.write({ dir: dist, format: 'esm', sourcemap: true, chunkFileNames: 'chunk-[hash].js' });
+const { output } = await bundle.write({
+  dir: dist,
+  format: 'esm',
+  sourcemap: true,
+  chunkFileNames: 'chunk-[hash].js',
+});
 await bundle.close();
 
+const moduleIds = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+writeFileSync(join(dist, 'THIRD_PARTY_LICENSES.txt'), toNotices(moduleIds));
 cpSync(join(here, '../envd/dist'), join(dist, 'envd'), { recursive: true });
 cpSync(join(here, '../../templates'), join(dist, 'templates'), { recursive: true });
 for (const program of ['start.js', 'main.js']) chmodSync(join(dist, program), 0o755);
