@@ -38,7 +38,7 @@ interface Planned extends PlannedKill {
 /**
  * Kills server, helper, or a program that the helper has started, at each moment of each operation at which something shows
  * from outside, and looks whether all is as it should be after each. Goes through them in an order of the seed's until the
- * time is over, or none is left.
+ * time is over and one was at its moment, or none is left.
  */
 export const runKills = async (options: KillRunOptions): Promise<KillReport> => {
   const { seed, level = 'container', durationMs, onProgress, subjects = killSubjects } = options;
@@ -82,7 +82,7 @@ export const runKills = async (options: KillRunOptions): Promise<KillReport> => 
   };
 
   const work = async (lane: KillLane, left: Planned[], untilMs: number): Promise<void> => {
-    while (performance.now() < untilMs) {
+    while (performance.now() < untilMs || report.kills === 0) {
       // The first that can begin as the sandbox is, or else the very first.
       const fit = left.findIndex(({ kind }) => operations[kind]?.from === lane.state);
       const [kill] = left.splice(Math.max(fit, 0), 1);

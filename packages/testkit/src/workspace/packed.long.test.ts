@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
@@ -75,7 +76,11 @@ describe('a packed tarball, installed alone outside the workspace', () => {
 
   it('of skerry serves, runs a command in a sandbox and takes everything down', async () => {
     using project = installAlone('cli');
-    const program = join(project.path, 'node_modules/skerry/dist/main.js');
+    const dist = join(project.path, 'node_modules/skerry/dist');
+    const program = join(dist, 'main.js');
+    expect(readFileSync(join(dist, 'THIRD_PARTY_LICENSES.txt'), 'utf8')).toMatch(
+      /^commander \S+: MIT\n\n\(The MIT License\)$/m,
+    );
     await using own = await startStack({ program });
     const flags = ['--data', own.dataDir];
     const id = project.run(process.execPath, [program, 'sandbox', 'create', ...flags]).trim();
