@@ -37,15 +37,18 @@ const createReader = ({ isHead }: { isHead: boolean }) => {
     const last = answers.at(-1);
     if (last !== undefined) last.isComplete = true;
   };
+  const isFinal = ({ status }: { status: number }): boolean => status >= 200;
   return {
+    /** Whether an answer has begun, without what it says so far. */
+    hasBegun: (): boolean => answers.some(isFinal),
+    /** Whether the last answer is whole. */
+    isComplete: (): boolean => answers.findLast(isFinal)?.isComplete === true,
     /** False when the bytes are no answer. */
     read: (bytes: Buffer): boolean => !(parser.execute(bytes) instanceof Error),
     /** An answer without a length ends with the connection. */
     finish: (): void => void parser.finish(),
     answers: (): Answer[] =>
-      answers
-        .filter(({ status }) => status >= 200)
-        .map(({ chunks, ...rest }) => ({ ...rest, body: Buffer.concat(chunks) })),
+      answers.filter(isFinal).map(({ chunks, ...rest }) => ({ ...rest, body: Buffer.concat(chunks) })),
   };
 };
 
@@ -74,10 +77,9 @@ export const converse = (
   new Promise((resolve) => {
     const socket = connect({ ...address, noDelay: true, allowHalfOpen: true });
     const reader = createReader({ isHead });
-    const isDone = (): boolean => reader.answers().at(-1)?.isComplete === true;
     const patienceMs = (): number => {
       if (!isWhole) return GLANCE_MS;
-      return isStream && reader.answers().length > 0 ? GLANCE_MS : PATIENCE_MS;
+      return isStream && reader.hasBegun() ? GLANCE_MS : PATIENCE_MS;
     };
     const finish = (end: Conversation['end']): void => {
       clearTimeout(timer);
@@ -95,16 +97,20 @@ export const converse = (
     };
     let timer = setTimeout(onSilence, PATIENCE_MS);
     socket.on('data', (bytes) => {
-      clearTimeout(timer);
+      // A stream may go on for ever: what comes after its beginning moves no end.
+      const isGlance = isWhole && isStream && reader.hasBegun();
       if (!reader.read(bytes)) finish('malformed');
-      else if (isDone()) finish('complete');
-      else timer = setTimeout(onSilence, patienceMs());
+      else if (reader.isComplete()) finish('complete');
+      else if (!isGlance) {
+        clearTimeout(timer);
+        timer = setTimeout(onSilence, patienceMs());
+      }
     });
     // A reset says no more than the close that follows it.
     socket.on('error', () => undefined);
     socket.once('end', () => {
       reader.finish();
-      finish(isDone() ? 'complete' : 'closed');
+      finish(reader.isComplete() ? 'complete' : 'closed');
     });
     socket.once('close', () => finish('closed'));
     socket.once('connect', () => {
