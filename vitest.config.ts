@@ -18,6 +18,18 @@ const longFiles = '**/*.long.test.ts';
 // No test uses the registries of the developer's own Docker. The folder does not exist, which is as good as an empty one.
 const env = { DOCKER_CONFIG: '/nonexistent' };
 
+/** Tests that drive the real service. */
+const onService = {
+  globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
+  setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+  // Otherwise each data folder would get images of its own, which take a minute to make.
+  env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
+  // For a machine under ten times this load. It only ends a test that hangs.
+  testTimeout: 240_000 * patience,
+  hookTimeout: 240_000 * patience,
+  expect: expectOptions,
+};
+
 /**
  * `unit` and `agent` need only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts
  * the real service and drives it through the generated clients. Not part of `npm test`: `cluster` has all tests of clusters, `long` what
@@ -95,15 +107,8 @@ export default defineConfig({
             longFiles,
             '**/node_modules/**',
           ],
-          globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
-          setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+          ...onService,
           isolate: false,
-          // Otherwise each data folder would get images of its own, which take a minute to make.
-          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
-          // For a machine under ten times this load. It only ends a test that hangs.
-          testTimeout: 240_000 * patience,
-          hookTimeout: 240_000 * patience,
-          expect: expectOptions,
           maxWorkers,
         },
       },
@@ -111,12 +116,7 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['packages/testkit/src/cluster/**/*.test.ts'],
-          globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
-          setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
-          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
-          testTimeout: 240_000 * patience,
-          hookTimeout: 240_000 * patience,
-          expect: expectOptions,
+          ...onService,
           maxWorkers: 1,
         },
       },
@@ -125,12 +125,7 @@ export default defineConfig({
           name: 'long',
           include: [longFiles],
           exclude: ['packages/testkit/src/cluster/**', '**/node_modules/**'],
-          globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
-          setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
-          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
-          testTimeout: 240_000 * patience,
-          hookTimeout: 240_000 * patience,
-          expect: expectOptions,
+          ...onService,
           maxWorkers,
         },
       },
