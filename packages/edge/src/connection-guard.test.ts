@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { Agent, createServer, get, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { toConnectionBounds } from './connection-bounds.ts';
 import { type ConnectionGuard, guardConnections } from './connection-guard.ts';
@@ -159,6 +160,21 @@ describe('a guarded server', () => {
     // On the same connection now.
     expect(await ask(port, { agent })).toBe('keep-alive');
     agent.destroy();
+  });
+
+  it('lets a refused caller read the answer, whose request was still on its way', async () => {
+    const port = await serve();
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n');
+    await once(socket, 'readable');
+    socket.pause();
+    const body = Buffer.alloc(1_000_000);
+    for (let part = 0; part < 3; part += 1)
+      await new Promise((resolve, reject) =>
+        socket.write(body, (error) => (error ? reject(error) : setTimeout(resolve, 20))),
+      );
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n.*Connection: close\r\n.*answer/s);
   });
 
   it('answers a caller while others hold all the connections that they can get', async () => {

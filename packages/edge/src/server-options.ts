@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerOptions } from 'node:http';
 import { hasBody } from './headers.ts';
+import { LingeringResponse } from './lingering-response.ts';
 
 /** The maximum size of the head of a request or a response. */
 export const maxHeaderBytes = 64 * 1024;
@@ -9,7 +10,8 @@ export const maxHeaderBytes = 64 * 1024;
  * stay for 620 s, and an offer to change the protocol that may be declined (`h2c`, or one with a body) is an ordinary
  * request.
  */
-export const edgeServerOptions: ServerOptions = {
+export const edgeServerOptions: ServerOptions<typeof IncomingMessage, typeof LingeringResponse> = {
+  ServerResponse: LingeringResponse,
   requestTimeout: 0,
   // Of later requests on a connection; `first-head.ts` has less patience with the first.
   headersTimeout: 60_000,

@@ -1,0 +1,39 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+
+/** How long a connection that is to close still takes the rest of a request after its answer. */
+const LINGER_MS = 5000;
+
+/**
+ * A response that ends its connection only after the rest of its request has come, or `LINGER_MS` later. Its bytes leave at once.
+ * A connection that closes before is reset by the kernel with the next bytes of the client, which then loses the answer: it sees a
+ * broken connection instead of a refused upload (RFC 9112, 9.6).
+ */
+export class LingeringResponse<
+  Request extends IncomingMessage = IncomingMessage,
+> extends ServerResponse<Request> {
+  #isLingering = false;
+
+  // biome-ignore lint/suspicious/noExplicitAny: the three forms of `end` have no other common type.
+  override end(...given: any[]): this {
+    const request = this.req;
+    if (this.#isLingering) return this;
+    if (this.shouldKeepAlive || request.complete || request.destroyed || this.writableEnded)
+      return super.end(...(given as [unknown]));
+    this.#isLingering = true;
+    const callback = given.findLast((value) => typeof value === 'function');
+    const [body, encoding] = given.filter((value) => value !== callback);
+    if (body !== undefined && body !== null) this.write(body, encoding);
+    else this.flushHeaders();
+    const finish = (): void => {
+      clearTimeout(timer);
+      request.off('close', finish);
+      super.end(callback);
+    };
+    const timer = setTimeout(finish, LINGER_MS).unref();
+    // Emitted after the last byte as well as when the client has gone.
+    request.once('close', finish);
+    request.unpipe();
+    request.resume();
+    return this;
+  }
+}
