@@ -13,21 +13,21 @@ export class LingeringResponse<
 > extends ServerResponse<Request> {
   #isLingering = false;
 
-  // biome-ignore lint/suspicious/noExplicitAny: the three forms of `end` have no other common type.
-  override end(...given: any[]): this {
+  override end(...given: unknown[]): this {
     const request = this.req;
     if (this.#isLingering) return this;
     if (this.shouldKeepAlive || request.complete || request.destroyed || this.writableEnded)
       return super.end(...(given as [unknown]));
     this.#isLingering = true;
+    // The forms of `end`: (body, encoding, callback), each of which may be absent.
     const callback = given.findLast((value) => typeof value === 'function');
     const [body, encoding] = given.filter((value) => value !== callback);
-    if (body !== undefined && body !== null) this.write(body, encoding);
-    else this.flushHeaders();
+    if (body === undefined || body === null) this.flushHeaders();
+    else super.write(body, encoding as BufferEncoding);
     const finish = (): void => {
       clearTimeout(timer);
       request.off('close', finish);
-      super.end(callback);
+      super.end(callback as () => void);
     };
     const timer = setTimeout(finish, LINGER_MS).unref();
     // Emitted after the last byte as well as when the client has gone.
