@@ -12,7 +12,7 @@ const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 // Only ends a test that would wait forever: its steps may be slow on a busy machine.
 const expectOptions = { poll: { timeout: 60_000 * patience } };
 
-/** Tests that are not part of `npm test`: sweeps over every moment of a kill, suites of further drivers, and what takes minutes. */
+/** Tests that are not part of `npm test`: what takes minutes, and what others test more quickly. */
 const longFiles = '**/*.long.test.ts';
 
 // No test uses the registries of the developer's own Docker. The folder does not exist, which is as good as an empty one.

@@ -5,6 +5,7 @@ import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { toNotices } from './third-party.ts';
+import { withoutWebSocket } from './without-web-socket.ts';
 
 const here = import.meta.dirname;
 const dist = join(here, 'dist');
@@ -21,8 +22,10 @@ const bundle = await rolldown({
     helper: join(here, 'src/helper/main.ts'),
   },
   platform: 'node',
+  plugins: [withoutWebSocket],
   external: (id) =>
-    id.startsWith('node:') || installed.some((name) => id === name || id.startsWith(`${name}/`)),
+    (id.startsWith('node:') && id !== 'node:http') ||
+    installed.some((name) => id === name || id.startsWith(`${name}/`)),
 });
 const { output } = await bundle.write({
   dir: dist,

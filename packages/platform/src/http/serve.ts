@@ -4,6 +4,7 @@ import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { allowAnyOrigin } from './cross-origin.ts';
 import { type OperationDescription, readOperation } from './document.ts';
+import { compileSerializersLate } from './lazy-serializers.ts';
 import type { Handlers } from './routes.ts';
 import { createValidators, type Validators } from './validate.ts';
 
@@ -57,6 +58,7 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
   server.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID, requestIdOf(request.raw));
   });
+  compileSerializersLate(server);
   allowAnyOrigin(server);
   server.setErrorHandler(async (given, request, reply) => {
     let error: unknown = given;
