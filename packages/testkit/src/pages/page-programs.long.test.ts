@@ -1,0 +1,3 @@
+import { describePagePrograms } from './describe-page-programs.ts';
+
+describePagePrograms('slow');
