@@ -58,9 +58,14 @@ export const install = async ({
   return {
     ready: async (timeoutMs) => {
       await until('the nodes are ready', timeoutMs, async () => {
-        const { status } = await apps.readNamespacedDaemonSet({ name: `${release}-node`, namespace });
+        const { metadata, status } = await apps.readNamespacedDaemonSet({
+          name: `${release}-node`,
+          namespace,
+        });
         const { desiredNumberScheduled = 0, numberReady, updatedNumberScheduled } = status ?? {};
+        // Until the controller has seen a change, the figures are those before it.
         return (
+          status?.observedGeneration === metadata?.generation &&
           desiredNumberScheduled > 0 &&
           numberReady === desiredNumberScheduled &&
           updatedNumberScheduled === desiredNumberScheduled
