@@ -12,6 +12,8 @@ import { until } from './until.ts';
 
 const chart = join(import.meta.dirname, '../../../../../deploy/helm/skerry');
 export const release = 'skerry';
+/** Helm reads manifests as YAML 1.1, where the mode 0400 is octal. */
+const asHelm = { version: '1.1' } as const;
 
 /** What the chart has made in a namespace. */
 export interface Installation {
@@ -43,7 +45,9 @@ export const install = async ({
   const all = mergeValues(values, { database: { existingSecret: 'database' } });
   const rendered = [...renderChart(chart, { name: release, namespace }, all)]
     .filter(([name]) => name.endsWith('.yaml'))
-    .flatMap(([, text]) => parseAllDocuments(text).map((one) => one.toJS() as KubernetesObject | null))
+    .flatMap(([, text]) =>
+      parseAllDocuments(text, asHelm).map((one) => one.toJS() as KubernetesObject | null),
+    )
     .filter((object) => object !== null);
   const objects: KubernetesObject[] = [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
