@@ -162,7 +162,8 @@ const lifeSuite = (host: SuiteHost): void => {
         const server = `require('net').createServer((s) => s.end('hello')).listen(8080, '127.0.0.1')`;
         await runInside(
           instance,
-          `LD_LIBRARY_PATH=/.envd/lib setsid /.envd/node -e "${server}" >/dev/null 2>&1 </dev/null & sleep 0.4`,
+          `LD_LIBRARY_PATH=/.envd/lib setsid /.envd/node -e "${server}" >/dev/null 2>&1 </dev/null &
+          until grep -q ':1F90 ' /proc/net/tcp; do sleep 0.05; done`,
         );
         const stream = await instance.connect(8080);
         let text = '';
