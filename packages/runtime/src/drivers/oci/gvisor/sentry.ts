@@ -68,11 +68,12 @@ export const createSentry = (run: RunscCommand, readVersion: Sentry['readVersion
   reopen: async (container) => {
     // The agent handles signals in order: when it has opened and closed its sockets once, no earlier signal is pending.
     await openSockets(run, container);
-    const closing = closeSockets(run, container, OPEN_DEADLINE_MS);
-    // A late agent closes them after this has failed: what opens them has to be on its way by then. The failure is thrown below.
-    await closing.catch(() => undefined);
-    await openSockets(run, container);
-    await closing;
+    try {
+      await closeSockets(run, container, OPEN_DEADLINE_MS);
+    } finally {
+      // A late agent closes them after this has failed: what opens them has to be on its way by then.
+      await openSockets(run, container);
+    }
   },
 });
 
