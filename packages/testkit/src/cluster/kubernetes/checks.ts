@@ -4,7 +4,7 @@ import type { Forward } from './forward.ts';
 import { type Installation, release } from './installation.ts';
 import { isMachineReady, setUnschedulable, stopKubelet } from './machines.ts';
 import { createTally } from './tally.ts';
-import { until } from './until.ts';
+import { retry, until } from './until.ts';
 
 export interface CheckOptions {
   core: CoreV1Api;
@@ -37,10 +37,12 @@ export const runChecks = async (options: CheckOptions): Promise<boolean> => {
   const nodeOf = async ({ sandboxId }: Sandbox) => (await nodes.explain(sandboxId, connection())).node ?? '';
   const count = async (id: string): Promise<number> =>
     Number(await (await Sandbox.connect(id, connection())).files.read('/tmp/count'));
+  const allReady = () =>
+    until('all nodes take sandboxes', 300_000, async () =>
+      (await nodes.list(connection())).every(({ state }) => state === 'ready'),
+    );
 
-  await until('all nodes take sandboxes', 300_000, async () =>
-    (await nodes.list(connection())).every(({ state }) => state === 'ready'),
-  );
+  await allReady();
   await tally.check('a sandbox is created and runs a command', async () => {
     const sandbox = await create();
     const { stdout } = await sandbox.commands.run('echo $((6 * 7))');
@@ -55,7 +57,8 @@ export const runChecks = async (options: CheckOptions): Promise<boolean> => {
       return { id: sandbox.sandboxId, node: await nodeOf(sandbox) };
     }),
   );
-  const countAll = () => Promise.all(counters.map(({ id }) => count(id)));
+  // A node that gets another server is refused for a moment, which is no failure of its sandboxes.
+  const countAll = () => Promise.all(counters.map(({ id }) => retry(60_000, () => count(id))));
   const goOn = async (before: readonly number[]): Promise<boolean> => {
     const now = await countAll();
     return now.every((one, index) => one > (before[index] ?? 0));
@@ -81,6 +84,7 @@ export const runChecks = async (options: CheckOptions): Promise<boolean> => {
 
   await tally.check('kubectl cordon stops placement within 2 s, and uncordon reverts that', async () => {
     const others = machines.filter((name) => name !== first);
+    await allReady();
     await setUnschedulable(core, first, true);
     const seen = await until('it is cordoned', 30_000, async () =>
       (await nodes.list(connection())).some(({ name, unschedulable }) => name === first && unschedulable),
