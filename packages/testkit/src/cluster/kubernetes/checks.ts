@@ -38,9 +38,10 @@ export const runChecks = async (options: CheckOptions): Promise<boolean> => {
   const count = async (id: string): Promise<number> =>
     Number(await (await Sandbox.connect(id, connection())).files.read('/tmp/count'));
   const allReady = () =>
-    until('all nodes take sandboxes', 300_000, async () =>
-      (await nodes.list(connection())).every(({ state }) => state === 'ready'),
-    );
+    until('all nodes take sandboxes', 300_000, async () => {
+      const listed = await nodes.list(connection());
+      return listed.length === machines.length && listed.every(({ state }) => state === 'ready');
+    });
 
   await allReady();
   await tally.check('a sandbox is created and runs a command', async () => {
@@ -113,9 +114,10 @@ export const runChecks = async (options: CheckOptions): Promise<boolean> => {
     tally.note(`Kubernetes holds ${second} for not ready`);
     const states = await nodes.list(connection());
     const isServed = states.every(({ state }) => state === 'ready');
+    const hasCounters = counters.some(({ node }) => node === second);
     await until('all counters go on', 30_000, () => goOn(before));
     await until(`the kubelet of ${second} is back`, 300_000, () => isMachineReady(core, second));
-    return isServed && (await goOn(before));
+    return isServed && hasCounters && (await goOn(before));
   });
 
   for (const { id } of counters) await (await Sandbox.connect(id, connection())).kill();
