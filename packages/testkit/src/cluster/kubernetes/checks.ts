@@ -33,7 +33,8 @@ export const runChecks = async (options: CheckOptions): Promise<boolean> => {
     const url = `http://127.0.0.1:${forward.port}`;
     return { apiUrl: url, sandboxUrl: url, apiKey };
   };
-  const create = () => Sandbox.create({ ...connection(), timeoutMs: 3_600_000 });
+  // A node that gets another server is refused for a moment, which is no failure of its sandboxes.
+  const create = () => retry(60_000, () => Sandbox.create({ ...connection(), timeoutMs: 3_600_000 }));
   const nodeOf = async ({ sandboxId }: Sandbox) => (await nodes.explain(sandboxId, connection())).node ?? '';
   const count = async (id: string): Promise<number> =>
     Number(await (await Sandbox.connect(id, connection())).files.read('/tmp/count'));
@@ -58,7 +59,6 @@ export const runChecks = async (options: CheckOptions): Promise<boolean> => {
       return { id: sandbox.sandboxId, node: await nodeOf(sandbox) };
     }),
   );
-  // A node that gets another server is refused for a moment, which is no failure of its sandboxes.
   const countAll = () => Promise.all(counters.map(({ id }) => retry(60_000, () => count(id))));
   const goOn = async (before: readonly number[]): Promise<boolean> => {
     const now = await countAll();
