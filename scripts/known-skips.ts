@@ -24,6 +24,8 @@ const hasCapability = (bit: bigint): boolean => {
   return ((BigInt(`0x${effective}`) >> bit) & 1n) === 1n;
 };
 
+const isWithoutPostgres = (): boolean => !existsSync('/usr/lib/postgresql');
+
 /** By its own nature, or where this host lacks something. What cannot be looked up is named in `SKERRY_TEST_WITHOUT`. */
 const knownSkips: KnownSkip[] = [
   {
@@ -65,8 +67,9 @@ const knownSkips: KnownSkip[] = [
     tests:
       /\.test\.ts > (PostgreSQL|with --database|a cluster with --database-file( and two servers)?|two servers (of a cluster|with three nodes)[^>]*) /,
     missing: 'PostgreSQL',
-    isMissing: () => !existsSync('/usr/lib/postgresql'),
+    isMissing: isWithoutPostgres,
   },
+  { tests: /^versions > a cluster of /, missing: 'PostgreSQL', isMissing: isWithoutPostgres },
   {
     tests: /\/s3\.test\.ts > S3, served by Swift /,
     missing: 'the Debian package python3-swift; `pnpm test:release` installs it',

@@ -8,11 +8,12 @@ import { startService } from '../start-service.ts';
 import { driveCommand, findUses } from './drive-command.ts';
 import { type Installed, installCheckout, installRevision } from './install-packages.ts';
 import { findLastRelease } from './last-release.ts';
+import { upgradeCluster } from './upgrade-cluster.ts';
 
 const driver = join(import.meta.dirname, 'drive-sdk.mjs');
 
 /**
- * Drives a server of this checkout with SDK and command of a revision, by default the last release, and the reverse. What the
+ * Drives a server of this checkout with SDK and command of a revision, by default the last release, and the reverse; then upgrades a cluster of it. What the
  * revision does not have yet is left out, and named. Prints a line for each step. Needs root, as `skerry up` does, and the built packages.
  */
 export async function runVersions({ against }: { against?: string | undefined }): Promise<Outcome> {
@@ -55,6 +56,7 @@ async function driveBothWays(step: Step, { ref, folder }: { ref: string; folder:
       service.kill();
     }
   }
+  await upgradeCluster(step, before, now);
 }
 
 /** The features of SDK and command of a revision, all of which this checkout must have. */
