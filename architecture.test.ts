@@ -18,7 +18,17 @@ const allowed: Record<string, string[]> = {
   edge: ['contract'],
   platform: ['contract', 'envd-client', 'platform-client', 'runtime'],
   cli: ['blobs', 'contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
-  testkit: ['blobs', 'contract', 'edge', 'envd-client', 'platform', 'platform-client', 'runtime', 'sdk'],
+  testkit: [
+    'blobs',
+    'contract',
+    'edge',
+    'envd-client',
+    'images',
+    'platform',
+    'platform-client',
+    'runtime',
+    'sdk',
+  ],
 };
 
 /** Imports that are refused, with the reason that the failure prints. */

@@ -1,0 +1,13 @@
+import type { NodeRoom } from '@skerry/runtime/node';
+
+/** What a process with many nodes is started with. */
+export interface NodeHostSettings {
+  /** For the folders of the nodes. */
+  folder: string;
+  /** The address of its machine. */
+  host: string;
+  nodes: readonly { name: string; port: number }[];
+  /** The folder of the certificates. */
+  certificates: string;
+  room: NodeRoom;
+}
