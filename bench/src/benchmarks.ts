@@ -8,6 +8,8 @@ import { agentDownload, agentUpload } from './agent-transfer.ts';
 import { agentUnary } from './agent-unary.ts';
 import { agentWatch } from './agent-watch.ts';
 import type { Benchmark } from './benchmark.ts';
+import { clusterCreate } from './cluster/create.ts';
+import { clusterTransfer } from './cluster/transfer.ts';
 import { createAt200 } from './create-at200.ts';
 import { createBurst50 } from './create-burst50.ts';
 import { createCold } from './create-cold.ts';
@@ -62,6 +64,8 @@ export const benchmarks: Record<string, Benchmark> = {
   'image.erofs-lz4': imageErofsLz4,
   'store.list': storeList,
   'store.reserve': storeReserve,
+  'cluster.create': clusterCreate,
+  'cluster.transfer': clusterTransfer,
   'agent.start': agentStart,
   'agent.unary': agentUnary,
   'agent.exec': agentExec,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, request } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,16 +9,10 @@ import { toRouting } from '@skerry/testkit';
 import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { toRow } from './row.ts';
 import { samplePairs } from './sample-pairs.ts';
+import { download, type Endpoint, MIB, mibPerSecond, SIZE_BYTES, upload } from './transfer/transfers.ts';
 
-const SIZE_BYTES = 100 * 2 ** 20;
-const MIB = 2 ** 20;
 /** Both sides compile and grow their buffers first. */
 const WARM_UP_RUNS = 2;
-
-interface Endpoint {
-  url: string;
-  headers: Record<string, string>;
-}
 
 /** A 100 MiB file out of a sandbox through the edge; the reference is the same file from plain node:http. */
 export const fileDownload: Benchmark = (context) => measureTransfers(context, download);
@@ -55,39 +49,6 @@ async function measureTransfers(
   });
   const plainly = { name: 'plain node:http', samples: compared };
   return [toRow({ name, unit: 'MiB/s', samples, better: 'more', reference: plainly })];
-}
-
-async function mibPerSecond(transfer: () => Promise<void>): Promise<number> {
-  const started = performance.now();
-  await transfer();
-  return SIZE_BYTES / MIB / ((performance.now() - started) / 1000);
-}
-
-async function download({ url, headers }: Endpoint): Promise<void> {
-  const response = await answerOf(request(url, { headers }).end());
-  let sizeBytes = 0;
-  for await (const chunk of response) sizeBytes += (chunk as Buffer).length;
-  if (response.statusCode !== 200 || sizeBytes !== SIZE_BYTES)
-    throw new Error(`${response.statusCode}, ${sizeBytes} bytes`);
-}
-
-async function upload({ url, headers }: Endpoint, source: string): Promise<void> {
-  const outgoing = request(url, {
-    method: 'POST',
-    headers: { ...headers, 'Content-Type': 'application/octet-stream', 'Content-Length': SIZE_BYTES },
-  });
-  const [response] = await Promise.all([
-    answerOf(outgoing),
-    pipeline(createReadStream(source, { highWaterMark: MIB }), outgoing),
-  ]);
-  response.resume();
-  if (response.statusCode !== 200) throw new Error(`upload was answered with ${response.statusCode}`);
-}
-
-function answerOf(outgoing: ReturnType<typeof request>): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    outgoing.once('response', resolve).once('error', reject);
-  });
 }
 
 async function startPlainServer(path: string): Promise<{ url: string; close: () => void }> {

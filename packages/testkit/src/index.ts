@@ -1,3 +1,5 @@
+export type { Cluster } from './cluster/cluster.ts';
+export { type DatabaseCluster, startDatabaseCluster } from './cluster/database-cluster.ts';
 export { replaceEdge } from './stack/initialize-agent.ts';
 export { type Stack, startStack } from './stack/stack.ts';
 export { type CreateOptions, type StackAddress, type StackSandbox, toRouting } from './stack/stack-client.ts';
