@@ -23,8 +23,8 @@ interface Kept extends Content {
 }
 
 /**
- * Replaces the programs of a cluster by those of another version, one after the other, each ended by SIGTERM, while sandboxes run and streams are
- * open. After each replacement it uses all sandboxes, and makes, pauses, resumes and forks some. Throws with the first thing that is not as
+ * Replaces the programs of a cluster by those of another version, one after the other, each ended by SIGTERM, while sandboxes run, and streams through
+ * the servers. After each replacement it uses all sandboxes, and makes, pauses, resumes and forks some. Throws with the first thing that is not as
  * it was.
  */
 export async function runUpgrade({ before, now, first, onProgress }: UpgradeOptions): Promise<void> {
@@ -75,24 +75,29 @@ export async function runUpgrade({ before, now, first, onProgress }: UpgradeOpti
     await Sandbox.kill(made.id, connection);
   };
 
-  let lines = 0;
-  let wrong: string | undefined;
-  const sandbox = await Sandbox.connect((kept[2] as Kept).id, connection);
-  const stream = await sandbox.commands.run('i=0; while true; do i=$((i+1)); echo $i; sleep 0.1; done', {
-    background: true,
-    timeoutMs: LIFE_MS,
-    onStdout: (text) => {
-      for (const line of text.trim().split('\n')) {
-        lines += 1;
-        if (line !== String(lines)) wrong ??= `${line} as line ${lines}`;
-      }
-    },
-  });
-  const checkStream = async (): Promise<void> => {
-    const seen = lines;
-    for (const deadline = performance.now() + 30_000; lines <= seen + 3; await delay(50))
-      if (performance.now() > deadline) throw new Error('the stream does not go on');
-    if (wrong !== undefined) throw new Error(`the stream brought ${wrong}`);
+  /** Opens a stream that counts, and resolves with a function that does when it goes on. */
+  const openStream = async (): Promise<{ goesOn(): Promise<void>; end(): Promise<unknown> }> => {
+    let lines = 0;
+    let wrong: string | undefined;
+    const sandbox = await Sandbox.connect((kept[2] as Kept).id, connection);
+    const stream = await sandbox.commands.run('i=0; while true; do i=$((i+1)); echo $i; sleep 0.1; done', {
+      background: true,
+      timeoutMs: LIFE_MS,
+      onStdout: (text) => {
+        for (const line of text.trim().split('\n')) {
+          lines += 1;
+          if (line !== String(lines)) wrong ??= `${line} as line ${lines}`;
+        }
+      },
+    });
+    const goesOn = async (): Promise<void> => {
+      const seen = lines;
+      for (const deadline = performance.now() + 30_000; lines <= seen + 3; await delay(50))
+        if (performance.now() > deadline) throw new Error('the stream does not go on');
+      if (wrong !== undefined) throw new Error(`the stream brought ${wrong}`);
+    };
+    await goesOn();
+    return { goesOn, end: () => stream.kill() };
   };
 
   const replaceNode = async (name: string): Promise<void> => {
@@ -100,11 +105,16 @@ export async function runUpgrade({ before, now, first, onProgress }: UpgradeOpti
     await cluster.startNode(name);
   };
   const replaceServer = async (replica: Replica): Promise<void> => {
+    const streams = await Promise.all([openStream(), openStream()]);
     serve(cluster.replicas.filter((one) => one !== replica));
     await replica.service().stop();
-    await checkStream();
+    for (const { goesOn } of streams) await goesOn();
     await replica.start();
     serve(cluster.replicas);
+    for (const { goesOn, end } of streams) {
+      await goesOn();
+      await end();
+    }
   };
   const nodes = NODES.map((name) => [`node ${name}`, () => replaceNode(name)] as const);
   const servers = cluster.replicas.map((replica) => [replica.machine, () => replaceServer(replica)] as const);
@@ -116,7 +126,6 @@ export async function runUpgrade({ before, now, first, onProgress }: UpgradeOpti
     await check();
     await operate();
     await check();
-    await checkStream();
   };
   await use();
   onProgress('all of the former version');
@@ -126,6 +135,5 @@ export async function runUpgrade({ before, now, first, onProgress }: UpgradeOpti
     await use();
     onProgress(`${name} replaced`);
   }
-  await stream.kill();
   for (const { id } of kept) await Sandbox.kill(id, connection);
 }
