@@ -32,12 +32,14 @@ for (const { name, port } of nodes) {
     credentials: loadCredentials(files, { role: 'node' }),
     ownerFile: join(dataDir, 'owner.json'),
     // A folder that is there: no program runs in it.
-    description: {
+    describe: () => ({
       version: 'simulated',
       base: { rootfs: '/', digest: 'sha256:none' },
       templatesFolder: dataDir,
       room,
-    },
+      usedMemoryBytes: 0,
+    }),
+    measureFolder: async () => new Map(),
     images: { has: async () => false, read: async () => undefined, write: async () => undefined },
     // Servers ask for the images of each node, of which there are none.
     addServices: (router) =>
