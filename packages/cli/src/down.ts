@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { removeRemains, startHelper } from '@skerry/runtime';
+import { hasSandboxes, removeRemains, startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { isDataFolder, removeServerAddress } from './data-folder.ts';
 import { findLocations } from './locations.ts';
@@ -24,7 +24,7 @@ export interface DownResult {
 
 /**
  * Ends the running server of the folder, then every sandbox made from it, with all their traces on this host: first
- * through a helper. What then remains, also when no helper can run, is removed as records and the kernel show it. The
+ * through a helper, if it has any. What then remains, also when no helper can run, is removed as records and the kernel show it. The
  * folder itself stays: base images and the database are kept. Sandboxes on nodes run on. Safe to repeat. Throws for a folder that is not
  * skerry's, and when a resource cannot be removed, with the remedy.
  */
@@ -39,7 +39,9 @@ export async function takeDown({ dataDir, deadlineMs, say }: DownOptions): Promi
     removeServerProcess(folder);
     // The machine of such a server may not be able to run a helper at all.
     if (findUse(folder) === 'server') return { stopped: 0, endedServer };
-    const { stopped, failure } = await stopByHelper(folder, deadlineMs);
+    const { stopped, failure } = (await hasSandboxes({ dataDir: folder, ...toRootlessOptions() }))
+      ? await stopByHelper(folder, deadlineMs)
+      : { stopped: 0 };
     if (failure)
       say(`the helper could not remove all sandboxes (${toReason(failure)}): removing them without it`);
     const remains = await removeRemains({ dataDir: folder, ...toRootlessOptions() });

@@ -5,4 +5,4 @@ export type { ProbedRootless } from './probes/probed-rootless.ts';
 export { describeRootlessNamespace, probeRootless } from './probes/rootless.ts';
 export { describeSockets, limitsSwap, probeSandboxes, type SandboxProbeOptions } from './probes/sandboxes.ts';
 export { probeSeccomp } from './probes/seccomp.ts';
-export { type Remains, removeRemains } from './remains/remains.ts';
+export { hasSandboxes, type Remains, removeRemains } from './remains/remains.ts';

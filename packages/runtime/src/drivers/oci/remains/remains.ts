@@ -114,6 +114,19 @@ export const removeRemains = async (options: {
   return result;
 };
 
+/**
+ * Whether something of a sandbox may be left, by its folder or its slot. A helper that still runs can change the answer: what it makes
+ * meanwhile is left to `removeRemains`.
+ */
+export const hasSandboxes = async ({
+  dataDir,
+  stateDir,
+}: {
+  dataDir: string;
+  stateDir?: string | undefined;
+}): Promise<boolean> =>
+  listIds(toSandboxesDir(dataDir)).length > 0 || (await listSlots({ dataDir, stateDir })).length > 0;
+
 const counted =
   (did: string, one: string, more: string) =>
   (count: number): string | undefined =>
