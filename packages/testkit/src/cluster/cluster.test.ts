@@ -1,17 +1,8 @@
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NotFoundError, nodes, Sandbox, SandboxError, storage } from '@skerry/sdk';
-import { build, Template } from '@skerry/sdk/template';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { NotFoundError, nodes, Sandbox, SandboxError } from '@skerry/sdk';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from './cluster.ts';
 import { findSecrets } from './find-secrets.ts';
 
@@ -141,59 +132,6 @@ describe('a server with two nodes', () => {
     await expect(cluster.skerry('node', 'forget', 'a')).rejects.toThrow('answers: stop it');
     await expect(cluster.skerry('node', 'cordon', 'none')).rejects.toThrow('"none" was not found');
     await Promise.all([second, ...later].map((sandbox) => sandbox.kill()));
-  });
-
-  it('builds a template on one node, and copies it to the other when a sandbox needs it there, once', async () => {
-    const context = mkdtempSync(join(tmpdir(), 'skerry-context-'));
-    onTestFinished(() => rmSync(context, { recursive: true }));
-    writeFileSync(join(context, 'note'), 'from a file\n');
-    const template = Template()
-      .fromTemplate('base')
-      .copy('note', '/srv/note')
-      .run('cat /srv/note /srv/note > /srv/twice', { user: 'root' });
-    await build(template, 'built', { ...cluster.connection, context }).result();
-    const images = (): number[] =>
-      ['a', 'b'].map((name) => {
-        const folder = join(cluster.nodeFolder(name), 'templates');
-        return existsSync(folder) ? readdirSync(folder).length : 0;
-      });
-    expect(images()).toEqual([1, 0]);
-    const made = await Promise.all(['built', 'built', 'built', 'built'].map(create));
-    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
-    expect(homes.toSorted()).toEqual(['a', 'a', 'b', 'b']);
-    for (const sandbox of made)
-      expect(await sandbox.files.read('/srv/twice')).toBe('from a file\nfrom a file\n');
-    const copies = (): number => cluster.server().log().split('an image was copied to a node').length - 1;
-    expect([images(), copies()]).toEqual([[1, 1], 1]);
-    await Promise.all(made.map((sandbox) => sandbox.kill()));
-
-    const { templates, removed } = await storage.prune({ ...cluster.connection, all: true });
-    expect(templates).toEqual(['built']);
-    for (const node of ['a', 'b'])
-      expect(removed).toContainEqual(expect.objectContaining({ kind: 'templates', node, count: 1 }));
-    expect(images()).toEqual([0, 0]);
-  });
-
-  it('measures its own disk and those of its nodes', async () => {
-    const sandbox = await create();
-    const home = await cluster.nodeOf(sandbox.sandboxId);
-    const usage = await storage.usage(cluster.connection);
-    const places = new Map(usage.map(({ node = 'server', kind, ...rest }) => [`${node} ${kind}`, rest]));
-    expect([...places.keys()].slice(0, 4)).toEqual([
-      'server contexts',
-      'server buildLogs',
-      'server sandboxLogs',
-      'a templates',
-    ]);
-    for (const node of ['a', 'b']) {
-      expect(places.get(`${node} sandboxes`)?.count).toBe(node === home ? 1 : 0);
-      expect(places.get(`${node} baseImages`)?.sizeBytes).toBeGreaterThan(2 ** 20);
-    }
-    expect(places.get(`${home} sandboxes`)?.sizeBytes).toBeGreaterThan(0);
-    const table = await cluster.skerry('system', 'df');
-    expect(table).toMatch(/^NODE +KIND +COUNT +SIZE +RECLAIMABLE\n- +[^\n]+\n/);
-    expect(table).toMatch(new RegExp(`\n${home} +sandboxes +1 +`, 'i'));
-    await sandbox.kill();
   });
 
   it('serves its metrics, and a node its own, at addresses apart, without ids and secrets', async () => {
