@@ -17,7 +17,13 @@ const [flag, ...others] = process.argv.slice(2);
 if (others.length > 0 || (flag !== undefined && flag !== '--write'))
   throw new Error('the only option is --write');
 
-const { status, report } = await runVitest<Report>(['--project', 'stack', 'packages/testkit/src/attacks']);
+const { status, report } = await runVitest<Report>([
+  '--project',
+  'stack',
+  '--project',
+  'long',
+  'packages/testkit/src/attacks',
+]);
 const tests = (report?.testResults ?? []).flatMap(({ assertionResults }) => assertionResults);
 const tried: TriedAttack[] = tests.flatMap(({ status: outcome, meta }) =>
   (meta.attacks ?? []).map((row) => ({ ...row, failed: outcome !== 'passed' })),

@@ -19,8 +19,8 @@ const data = join(folder, 'data');
 /** The tests that run blocks of a page: by language, relative to this file. */
 export const elsewhere: Record<string, Record<string, string>> = {
   // But for the demo, which installs and builds.
-  'README.md': { sh: '../cli/up-on-a-terminal.test.ts', ts: 'examples.test.ts' },
-  'packages/platform-client/README.md': { ts: 'platform-client.test.ts' },
+  'README.md': { sh: '../cli/up-on-a-terminal.long.test.ts', ts: 'examples.test.ts' },
+  'packages/platform-client/README.md': { ts: 'platform-client.long.test.ts' },
 };
 
 /** Files that pages assume that the reader has. */
@@ -66,7 +66,11 @@ function readCommand(): string[] {
 /** Pages whose blocks take the longest: they build images, copy a whole data folder or wait for a limit. */
 const slowPages = new Set([
   'docs/guides/backup.md',
+  'docs/guides/first-day.md',
+  'docs/guides/fork-and-compare.md',
+  'docs/guides/keep-state.md',
   'docs/guides/limits-and-isolation.md',
+  'docs/guides/network.md',
   'docs/guides/upgrade.md',
   'docs/templates.md',
   'packages/cli/README.md',

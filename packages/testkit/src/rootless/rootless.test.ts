@@ -1,62 +1,33 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
-import { templates } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { imagesDir } from '../stack/images-dir.ts';
-import { joinStack } from '../stack/shared-stack.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
-import { makeArchive, toFilesHash } from '../templates/archive.ts';
-import { createBuildClient } from '../templates/build-client.ts';
-import { type DebianRegistry, startDebianRegistry } from '../templates/debian-registry.ts';
-import { makeDockerArchive, pushBusybox } from './busybox-images.ts';
+import type { Stack } from '../stack/stack.ts';
+import { createRootlessUser, type RootlessUser } from './rootless-user.ts';
 
-const program = fileURLToPath(new URL('./main.ts', import.meta.url));
-
-let dir: string;
-let through: string[];
+let user: RootlessUser;
 let stack: Stack;
-let registry: DebianRegistry;
 beforeAll(async () => {
-  // The image that is shown to the user is root's, which a server of root makes where there is none.
-  await joinStack();
-  dir = mkdtempSync(join(tmpdir(), 'skerry-rootless-'));
-  const asUser = [process.execPath, program, dir, imagesDir];
-  registry = await startDebianRegistry();
-  through = ['unshare', '--mount', '--propagation', 'private', ...asUser];
+  user = await createRootlessUser();
   await start();
 });
 afterAll(async () => {
   await stack?.down();
-  await registry?.[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
+  user.remove();
 });
 
 const start = async (): Promise<void> => {
-  stack = await startStack({
-    dataDir: join(dir, 'home/data'),
-    through,
-    args: ['--registry', registry.host],
-  });
+  stack = await user.start();
 };
 const create = async (): Promise<Sandbox> =>
   Sandbox.connect((await stack.createSandbox({ timeoutSeconds: 600 })).sandboxId, stack.connection);
 const run = async (sandbox: Sandbox, command: string): Promise<string> =>
   (await sandbox.commands.run(`${command} 2>&1 || true`)).stdout.trim();
 const toPath = (sandboxID: string) => ({ params: { path: { sandboxID } } });
-
-const fromTemplate = (template: string): Promise<Sandbox> =>
-  Sandbox.create({ ...stack.connection, template, timeoutMs: 600_000 });
-/** What lies in a folder of the data folder; nothing when it is missing. */
-const list = (name: string): string[] => {
-  const folder = join(dir, 'home/data', name);
-  return existsSync(folder) ? readdirSync(folder) : [];
-};
 
 /** Forks until that is refused: prints the error's number (EAGAIN), and whether that was soon. */
 const forkBomb = `import os, signal
@@ -123,7 +94,7 @@ describe('skerry up of an ordinary user', () => {
     );
     // No id inside is the user's own, who is 0 outside of it.
     expect((await run(sandbox, 'cat /proc/self/uid_map')).split(/\s+/)).toEqual(['0', '1', '65536']);
-    expect(await run(sandbox, `sudo ls ${dir}; sudo cat /proc/*/cmdline | tr '\\0' ' '`)).not.toMatch(
+    expect(await run(sandbox, `sudo ls ${user.dir}; sudo cat /proc/*/cmdline | tr '\\0' ' '`)).not.toMatch(
       /sleep infinity|slirp4netns|main\.ts|sandboxes/,
     );
     expect(await run(sandbox, 'sudo unshare --user --map-root-user true')).toMatch(
@@ -156,105 +127,6 @@ describe('skerry up of an ordinary user', () => {
     const diff = await stack.api.GET('/skerry/v1/snapshots/diff', { params: { query: { to: sandboxId } } });
     expect(diff.response.status).toBe(501);
     await stack.api.DELETE('/sandboxes/{sandboxID}', toPath(sandboxId));
-  });
-
-  it('builds templates as folders, which sandboxes share and a deletion removes', async () => {
-    await pushBusybox(registry);
-    const { build, register, start: startBuild, upload } = createBuildClient(stack);
-    const first = await register('first');
-    const hash = toFilesHash('rootless');
-    const archive = await makeArchive([{ name: 'file', content: 'copied' }]);
-    expect(await upload(first.templateID, hash, archive)).toBe(204);
-    const body = {
-      fromImage: `${registry.host}/test/busybox`,
-      steps: [
-        { type: 'USER', args: ['worker'] },
-        { type: 'WORKDIR', args: ['/srv/app'] },
-        { type: 'ENV', args: ['NAME', 'one'] },
-        { type: 'RUN', args: ['echo $NAME > made; echo x > setuid; chmod 4755 setuid'] },
-        { type: 'RUN', args: ['rm -r /gone /replaced; mkdir /replaced; chown 70:80 /replaced', 'root'] },
-        { type: 'COPY', args: ['file', 'kept', 'root', '604'], filesHash: hash },
-      ],
-    };
-    const built = await build(first, body);
-    expect(built.reason).toBeUndefined();
-    expect(list('templates')).toEqual([
-      expect.stringMatching(/^sha256-[0-9a-f]{64}$/),
-      expect.stringMatching(/^sha256-[0-9a-f]{64}$/),
-    ]);
-    const messages = built.logEntries.map(({ message }) => message);
-    expect(messages).toContain('not kept: this host cannot capture files');
-
-    const look = `cat made kept; stat -c ' %U %G %a' made setuid kept; stat -c '%u:%g' /replaced; ls -A /replaced`;
-    const sandboxes = await Promise.all([fromTemplate('first'), fromTemplate('first')]);
-    for (const sandbox of sandboxes)
-      expect(await run(sandbox, `cd /srv/app; ${look}; test -e /gone; echo $? $COLOUR`)).toBe(
-        'one\ncopied worker worker 644\n worker worker 4755\n root root 604\n70:80\n1 blue',
-      );
-    await sandboxes[0]?.commands.run('echo mine > /srv/app/made', { user: 'root' });
-    expect(await run(sandboxes[1] as Sandbox, 'cat /srv/app/made')).toBe('one');
-
-    // All steps are found, and no sandbox is made.
-    const again = await build(await register('again'), body);
-    expect(again.logEntries.map(({ message }) => message).join('\n')).toMatch(/CACHED \S+ step 6: COPY/);
-    expect(list('templates')).toHaveLength(2);
-
-    const started = await register('started');
-    const startCmd = 'echo yes > /home/user/started; sleep 1000';
-    expect(
-      await build(started, { fromTemplate: 'first', startCmd, readyCmd: 'test -e /home/user/started' }),
-    ).toMatchObject({ status: 'ready' });
-    const { data } = await stack.api.GET('/templates/{templateID}', {
-      params: { path: { templateID: started.templateID } },
-    });
-    expect(data?.builds).toMatchObject([{ startsFrom: 'command' }]);
-    const server = await fromTemplate('started');
-    expect(await run(server, 'cat /home/user/started')).toBe('yes');
-
-    const based = await build(await register('based'), {
-      fromTemplate: 'base',
-      steps: [{ type: 'RUN', args: ['sudo rm -r /usr/share/doc; git --version > git'] }],
-    });
-    expect(based.reason).toBeUndefined();
-    const onBase = await fromTemplate('based');
-    expect(await run(onBase, 'cat git; test -e /usr/share/doc; echo $?; sudo id -u')).toMatch(
-      /^git version .*\n1\n0$/,
-    );
-
-    await templates.load('loaded', new Blob([await makeDockerArchive()]), stack.connection).result();
-    const onLoaded = await fromTemplate('loaded');
-    expect(await run(onLoaded, 'stat -c "%a %u:%g %h" /srv/one /srv/two /srv/able')).toBe(
-      '4750 1234:65535 2\n4750 1234:65535 2\n644 0:0 1',
-    );
-
-    const saved = await stack.api.GET('/skerry/v1/images/{templateID}', {
-      params: { path: { templateID: 'first' } },
-    });
-    expect([saved.response.status, saved.error?.message]).toEqual([
-      501,
-      expect.stringContaining('needs root'),
-    ]);
-
-    const remove = async (templateID: string): Promise<number> =>
-      (await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } })).response
-        .status;
-    expect(await remove('first')).toBe(400);
-    for (const sandbox of [...sandboxes, server, onBase, onLoaded]) await sandbox.kill();
-    for (const name of ['first', 'again', 'started', 'based', 'loaded']) expect(await remove(name)).toBe(204);
-    await stack.api.DELETE('/skerry/v1/build-cache', { params: { query: {} } });
-    await expect.poll(() => list('templates')).toEqual([]);
-
-    // Killed while it writes the image of a build.
-    await startBuild(await register('killed'), {
-      fromTemplate: 'base',
-      steps: [{ type: 'RUN', args: ['echo > half'] }],
-    });
-    await expect.poll(() => list('templates').filter((name) => name.startsWith('.'))).toHaveLength(1);
-    await stack.kill();
-    await start();
-    expect(list('templates')).toEqual([]);
-    expect(list('sandboxes')).toEqual([]);
-    expect(list('run').filter((name) => name.startsWith('export-'))).toEqual([]);
   });
 
   it('keeps files over a pause, and processes over a server that was killed', async () => {
@@ -294,19 +166,19 @@ describe('skerry up of an ordinary user', () => {
   it('leaves nothing when it is taken down where no helper can be started', async () => {
     await create();
     await stack.stop();
-    const [file = '', ...args] = through;
+    const [file = '', ...args] = user.through;
     const asUser = (...command: string[]): string =>
       execFileSync(file, [...args, ...command], { encoding: 'utf8' });
     // Where its socket is to be.
-    const obstacle = join(dir, 'home/data/run/runtime.sock');
+    const obstacle = join(user.dir, 'home/data/run/runtime.sock');
     asUser('mkdir', '-p', `${obstacle}/x`);
-    expect(asUser(process.execPath, skerryProgram, 'down', '--data', join(dir, 'home/data'))).toMatch(
+    expect(asUser(process.execPath, skerryProgram, 'down', '--data', join(user.dir, 'home/data'))).toMatch(
       /^stopped \d+ sandbox(es)?\n$/,
     );
     asUser('rm', '-r', obstacle);
     await expect.poll(listProcesses).toEqual([]);
-    expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
-    expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
+    expect(readdirSync(join(user.dir, 'home/data/sandboxes'))).toEqual([]);
+    expect(existsSync(join(user.dir, 'home/.local/state/skerry'))).toBe(false);
     await start();
     await create();
   });
@@ -315,14 +187,14 @@ describe('skerry up of an ordinary user', () => {
     await stack.down();
     // What a process has started to work for it ends a moment after it.
     await expect.poll(listProcesses).toEqual([]);
-    expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
-    expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
+    expect(readdirSync(join(user.dir, 'home/data/sandboxes'))).toEqual([]);
+    expect(existsSync(join(user.dir, 'home/.local/state/skerry'))).toBe(false);
   });
 });
 
 describe('the rootless namespace of a command that only ends sandboxes', () => {
   it('is made without asking the service manager of the user', () => {
-    const [file = '', ...args] = through;
+    const [file = '', ...args] = user.through;
     const runtime = fileURLToPath(new URL('../../../runtime/src/index.ts', import.meta.url));
     const script = `const { ensureRootlessNamespace, endRootlessNamespace } = await import(${JSON.stringify(runtime)});
       const stateDir = process.env.HOME + '/ends-alone';
@@ -338,7 +210,7 @@ describe('the rootless namespace of a command that only ends sandboxes', () => {
 
 describe('skerry doctor of an ordinary user', () => {
   it('starts a sandbox, names what root would add, and leaves nothing', async () => {
-    const [file = '', ...args] = through;
+    const [file = '', ...args] = user.through;
     const out = execFileSync(file, [...args, process.execPath, skerryProgram, 'doctor', '--json'], {
       encoding: 'utf8',
     });
@@ -350,6 +222,6 @@ describe('skerry doctor of an ordinary user', () => {
     const missing = results.filter(({ ok, name }) => !ok && !isOfHost(name));
     expect(missing.map(({ name }) => name)).toEqual(['root', 'limits', 'snapshots', 'memory']);
     await expect.poll(listProcesses).toEqual([]);
-    expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
+    expect(existsSync(join(user.dir, 'home/.local/state/skerry'))).toBe(false);
   });
 });
