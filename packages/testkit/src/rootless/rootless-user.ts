@@ -22,7 +22,7 @@ export interface RootlessUser {
   remove(): void;
 }
 
-/** Makes the user. The image that is shown to it is root's, which a server of root makes where there is none. */
+/** Makes the user, whose ids are the same in each test: one at a time. The image that is shown to it is root's, which a server of root makes where there is none. */
 export async function createRootlessUser(): Promise<RootlessUser> {
   await joinStack();
   const dir = mkdtempSync(join(tmpdir(), 'skerry-rootless-'));
