@@ -1,5 +1,5 @@
 import { ApiError, conflict, notFound } from '@skerry/contract/error';
-import type { Instance, Runtime } from '@skerry/runtime';
+import type { Features, Instance, Runtime } from '@skerry/runtime';
 import type { StoragePlace } from '../storage/storage-places.ts';
 import { notOwner } from '../store/leases/fence.ts';
 import type { NodeLoad, NodeRow } from '../store/nodes/node-store.ts';
@@ -109,22 +109,27 @@ export const createNodes = (options: NodesOptions): Nodes => {
     ...(others?.features() ?? []),
   ]);
 
-  const toObstacle = ({ name, isUp, isReady, runtime }: Member): string | undefined => {
+  /** With the level of all, which takes a look at each node. */
+  const toObstacle = (
+    { name, isUp, isReady, runtime }: Member,
+    level: Features['level'],
+  ): string | undefined => {
     if (!isUp || !runtime) return 'cannot be reached';
     if (cordoned.has(name)) return 'is cordoned';
     if (membership.isCordoned(name)) return 'is cordoned by the cluster';
-    if (runtime.features.level !== features.level) return `has isolation level ${runtime.features.level}`;
+    if (runtime.features.level !== level) return `has isolation level ${runtime.features.level}`;
     return isReady ? undefined : 'has just come back';
   };
 
   const placement: Placement = {
     reserve: (request, attempt) =>
       turns.take(async () => {
-        const elsewhere = request.staysHere ? [] : ((await others?.candidates(features.level)) ?? []);
+        const { level } = features;
+        const elsewhere = request.staysHere ? [] : ((await others?.candidates(level)) ?? []);
         if (replica) for (const row of await store.listNodes()) noteCordon(row);
         const own: Candidate[] = [...members.values()].map((member) => ({
           name: member.name,
-          obstacle: toObstacle(member),
+          obstacle: toObstacle(member, level),
           room: toRoom(member),
           usedMemoryMb: toUsedMemoryMb(member),
         }));
@@ -206,7 +211,8 @@ export const createNodes = (options: NodesOptions): Nodes => {
   let lastBuilder: string | undefined;
   /** The same as long as it can: what builds keep for later ones is there. */
   const builder = (): ReachableNode => {
-    const all = [...members.values()].map((member) => ({ member, obstacle: toObstacle(member) }));
+    const { level } = features;
+    const all = [...members.values()].map((member) => ({ member, obstacle: toObstacle(member, level) }));
     const able = all.filter(({ obstacle }) => obstacle === undefined).map(({ member }) => member.name);
     lastBuilder = able.find((name) => name === lastBuilder) ?? able.toSorted()[0];
     const found = reachable().find(({ name }) => name === lastBuilder);
@@ -313,7 +319,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
     warmRoomOf: (node) => {
       const member = members.get(node ?? '');
       if (member === undefined || !owns(node)) return 'unknown';
-      return toWarmRoom(member, toObstacle(member));
+      return toWarmRoom(member, toObstacle(member, features.level));
     },
     isCordoned,
     canReach,

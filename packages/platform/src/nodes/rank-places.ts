@@ -31,9 +31,10 @@ export const rankPlaces = (
   const obstacles: string[] = [];
   const able: Ranked[] = [];
   const preferredNames = prefers?.nodes() ?? [];
+  const loadOf = new Map(loads.map((load) => [load.name, load]));
   for (const { name, obstacle, room, usedMemoryMb } of candidates) {
     if (node !== null && name !== node) continue;
-    const load = loads.find((one) => one.name === name);
+    const load = loadOf.get(name);
     const share = ((load?.memoryMb ?? 0) + memoryMb + USED_WEIGHT * usedMemoryMb) / room.memoryMb;
     if (obstacle !== undefined) obstacles.push(`${name} ${obstacle}`);
     else if (without.includes(name)) obstacles.push(`${name} has no capacity`);
