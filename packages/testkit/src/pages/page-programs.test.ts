@@ -2,9 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
-import { describePagePrograms, elsewhere } from './describe-page-programs.ts';
+import { createPageReader, elsewhere, pages } from './page-programs.ts';
+import { toSource } from './run-page.ts';
 
-describePagePrograms('quick');
+it('has programs that compile strictly', () => {
+  // Nothing is run, so there is no server.
+  using reader = createPageReader({ apiUrl: '', sandboxUrl: '', domain: '', apiKey: '' });
+  const programs = pages.flatMap((page) => page.programs).filter(({ language }) => language === 'ts');
+  for (const part of programs) reader.write(part.file, toSource(part));
+  reader.check(programs.map(({ file }) => file));
+});
 
 it('leaves blocks only to tests that exist', () => {
   const tests = Object.values(elsewhere).flatMap((page) => Object.values(page));
