@@ -164,10 +164,18 @@ export const create = (world: World): Promise<void> =>
     },
   );
 
-export const createFromSnapshot = (world: World, snapshot: KnownSnapshot): Promise<void> =>
-  createWith(world, { template: snapshot.id, content: snapshot }, async (sandbox, known) => {
-    known.counter ??= await startCounter(sandbox);
-  });
+/** Tells whether it was done: not where another lane has deleted the snapshot meanwhile. */
+export const createFromSnapshot = async (world: World, snapshot: KnownSnapshot): Promise<boolean> => {
+  try {
+    await createWith(world, { template: snapshot.id, content: snapshot }, async (sandbox, known) => {
+      known.counter ??= await startCounter(sandbox);
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof NotFoundError && !world.snapshots.has(snapshot.id)) return false;
+    throw error;
+  }
+};
 
 /** Tells whether it was done: not while sandboxes rest on it. */
 export const deleteUnused = async ({ connection }: Target, id: string): Promise<boolean> => {
