@@ -34,12 +34,12 @@ const knownSkips: KnownSkip[] = [
     isMissing: always,
   },
   {
-    tests: /\/normalize-process\.driver\.test\.ts > .*level gvisor cannot lower its OOM score/,
+    tests: /\/normalize-process\.driver\.long\.test\.ts > .*level gvisor cannot lower its OOM score/,
     missing: 'an OOM score of the host at level gvisor',
     isMissing: always,
   },
   {
-    tests: /\/normalize-process\.driver\.test\.ts > .*cannot lower its OOM score/,
+    tests: /\/normalize-process\.driver\.long\.test\.ts > .*cannot lower its OOM score/,
     missing: 'CAP_SYS_RESOURCE',
     isMissing: () => !hasCapability(CAP_SYS_RESOURCE),
   },
@@ -88,7 +88,7 @@ const knownSkips: KnownSkip[] = [
   },
   {
     tests:
-      /^dry run > esbuild, in headless Chromium$|^release packages\/testkit\/src\/release\/site\.test\.ts > in Chromium /,
+      /^dry run > esbuild, in headless Chromium$|^packages\/testkit\/src\/release\/site\.test\.ts > in Chromium /,
     missing: 'chromium',
     isMissing: () => ['chromium', 'chromium-browser', 'google-chrome'].every((name) => isNoProgram(name)()),
   },

@@ -116,10 +116,13 @@ async function readScreen(columns: number, script: string): Promise<string> {
 /** Which features a host has, and how large its files are, is not what is compared. */
 const withoutHost: Record<string, (text: string) => string> = {
   doctor: (text) =>
-    text.replace(
-      /^(?:ok {2}|OFF ) ([^:\n]+): .*(\n(?!ok {2}|OFF |\$).*)*/gm,
-      '<ok or OFF> $1: <what was found>',
-    ),
+    text
+      .replace(
+        /^(?:ok {2}|OFF ) ([^:\n]+): .*(\n(?!ok {2}|OFF |\$).*)*/gm,
+        '<ok or OFF> $1: <what was found>',
+      )
+      // It is there once a server of the host has fetched it.
+      .replace(/^.* runsc version: .*\n/m, ''),
   system: (text) =>
     text
       .replace(/\d+(\.\d+)?/g, '0')
