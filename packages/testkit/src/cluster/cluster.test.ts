@@ -1,10 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NotFoundError, nodes, Sandbox, SandboxError } from '@skerry/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from './cluster.ts';
-import { findSecrets } from './find-secrets.ts';
 
 let cluster: Cluster;
 
@@ -164,25 +163,6 @@ describe('a server with two nodes', () => {
     await made[0].pause();
     expect((await cluster.metrics('platform')).get(pauses)).toBe(before + 1);
     await Promise.all(made.map((sandbox) => sandbox.kill()));
-  });
-
-  it('gives a node no key of the API and no secret of the server', async () => {
-    const sandbox = await create();
-    const home = await cluster.nodeOf(sandbox.sandboxId);
-    await sandbox.commands.run('true');
-    const secrets = {
-      apiKey: cluster.address.apiKey,
-      secret: readFileSync(join(cluster.serverFolder, 'secret'), 'utf8').trim(),
-    };
-    // A search that misses the certificate of the node proves nothing.
-    const marker = 'skerry://node/';
-    const found = await findSecrets(cluster.node(home).pid, {
-      folder: cluster.nodeFolder(home),
-      secrets: { ...secrets, marker },
-    });
-    expect(found.marker).not.toEqual([]);
-    expect({ ...found, marker: [] }).toEqual({ apiKey: [], secret: [], marker: [] });
-    await sandbox.kill();
   });
 });
 
