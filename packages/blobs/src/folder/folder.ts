@@ -33,7 +33,13 @@ export const openFolderStore = async ({ folder }: { folder: string }): Promise<B
           const path = toPath(key);
           // "flush": synced before it is closed.
           const file = createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true });
-          const counted = await feed(body, file, { sizeBytes, signal });
+          const closed = new Promise<void>((resolve) => file.once('close', () => resolve()));
+          const counted = await feed(body, file, { sizeBytes, signal }).catch(async (error: unknown) => {
+            // A body may fail while the file is being opened, which would then appear after its removal.
+            file.destroy();
+            await closed;
+            throw error;
+          });
           await rename(unfinished, path);
           await syncFolder(folder);
           return { sizeBytes: counted };
