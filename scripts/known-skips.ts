@@ -98,7 +98,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => process.arch !== 'x64',
   },
   {
-    tests: /^packages\/runtime\/src\/(drivers\/oci|remote|node)\/.*\.driver\.test\.ts > /,
+    tests: /^packages\/runtime\/src\/(drivers\/oci|remote|node)\/.*\.driver(\.long)?\.test\.ts > /,
     missing: 'a kernel on which CRIU works (SKERRY_TEST_WITHOUT=memory)',
     isMissing: isNamed('memory'),
   },

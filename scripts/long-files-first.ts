@@ -16,7 +16,6 @@ const longFiles = [
   'remote.driver.test.ts',
   'files-limits.test.ts',
   'rootless.test.ts',
-  'sandbox-commands.test.ts',
   'process-stays-up.test.ts',
   'snapshot-durability.test.ts',
   'durability.test.ts',

@@ -1,4 +1,4 @@
-// Run by forwarding.driver.test.ts in a network namespace of its own, which stands for the host; the real one is not
+// Run by forwarding.driver.long.test.ts in a network namespace of its own, which stands for the host; the real one is not
 // changed. Prints its results as one JSON line.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -39,16 +39,18 @@ atEachLevel(({ open, server, attack }) => {
             await sandbox.files.write('/tmp/flood.py', `print("begun", flush=True)\n${program}`);
             let printed = '';
             let hasEnded = false;
-            const command = await sandbox.commands.run('exec python3 /tmp/flood.py', {
-              user,
-              background: true,
-              timeoutMs: 0,
-              onStdout: (text) => {
-                printed += text;
-              },
-            });
-            // It ends with what it does, or its sandbox does.
-            const ended = command.wait().catch(() => undefined);
+            // It ends with what it does, or its sandbox does, also before its start is answered.
+            const ended = sandbox.commands
+              .run('exec python3 /tmp/flood.py', {
+                user,
+                background: true,
+                timeoutMs: 0,
+                onStdout: (text) => {
+                  printed += text;
+                },
+              })
+              .then((command) => command.wait())
+              .catch(() => undefined);
             void ended.then(() => {
               hasEnded = true;
             });
