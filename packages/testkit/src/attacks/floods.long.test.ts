@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { SandboxUnavailableError } from '@skerry/sdk';
 import { expect, vi } from 'vitest';
 import { atEachLevel } from './attack.ts';
 import { attackers } from './run-python.ts';
@@ -39,8 +40,7 @@ atEachLevel(({ open, server, attack }) => {
             await sandbox.files.write('/tmp/flood.py', `print("begun", flush=True)\n${program}`);
             let printed = '';
             let hasEnded = false;
-            // It ends with what it does, or its sandbox does, also before its start is answered.
-            const ended = sandbox.commands
+            const command = await sandbox.commands
               .run('exec python3 /tmp/flood.py', {
                 user,
                 background: true,
@@ -49,8 +49,13 @@ atEachLevel(({ open, server, attack }) => {
                   printed += text;
                 },
               })
-              .then((command) => command.wait())
-              .catch(() => undefined);
+              .catch((error: unknown) => {
+                // A flood may end the agent before that has answered to its start; any other failure is one of the test.
+                if (error instanceof SandboxUnavailableError) return undefined;
+                throw error;
+              });
+            // A flood is killed, or its sandbox is: how it ends is not what is tested.
+            const ended = command?.wait().catch(() => undefined) ?? Promise.resolve();
             void ended.then(() => {
               hasEnded = true;
             });

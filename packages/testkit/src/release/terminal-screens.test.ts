@@ -1,6 +1,6 @@
 // What commands show on terminals of 80 and of 120 columns, as it is kept in packages/cli/screens/terminal-80 and -120: `vitest run
 // --project release FILE -u` writes it.
-import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
@@ -79,7 +79,8 @@ beforeAll(async () => {
   chmodSync(wrapper, 0o755);
 });
 afterAll(async () => {
-  await reader.run('skerry', ['down', '--data', join(reader.path, 'data')]).catch(() => undefined);
+  const data = join(reader.path, 'data');
+  if (existsSync(data)) await reader.run('skerry', ['down', '--data', data]);
   reader[Symbol.dispose]();
   await stack.down();
 });
