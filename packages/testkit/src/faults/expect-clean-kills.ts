@@ -2,10 +2,7 @@ import { expect } from 'vitest';
 import { type KillSubject, runKills } from './kill-run.ts';
 
 /** Kills at moments of operations on one kind of thing for seven seconds: nothing may fail, be lost or be left. */
-export const expectCleanKills = async (
-  subject: KillSubject,
-  { seed }: { seed: number },
-): Promise<void> => {
+export const expectCleanKills = async (subject: KillSubject, { seed }: { seed: number }): Promise<void> => {
   const { moments, kills, outcomes, failures, losses, orphans } = await runKills({
     seed,
     subjects: [subject],
