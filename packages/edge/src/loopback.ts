@@ -8,6 +8,7 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import type { AgentKeys, Directory } from '@skerry/contract/directory';
+import { toReadOptions } from '@skerry/contract/read-options';
 import { createEdge, type Edge, type EdgeOptions } from './edge.ts';
 import { edgeServerOptions } from './server-options.ts';
 
@@ -69,12 +70,11 @@ export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions
             refusals += 1;
             throw new RefusedError(`no server listens on ${port}`);
           }
-          const onread = reader && {
-            buffer: () => reader.nextBuffer(),
-            callback: (sizeBytes: number, buffer: Uint8Array): boolean =>
-              reader.receive(socket, sizeBytes, buffer),
-          };
-          const socket: Socket = connect({ port: actual, host: '127.0.0.1', ...(onread && { onread }) });
+          const socket: Socket = connect({
+            port: actual,
+            host: '127.0.0.1',
+            ...toReadOptions(reader, () => socket),
+          });
           await once(socket, 'connect');
           dialled.push({ sandboxId, runId, port });
           return socket;

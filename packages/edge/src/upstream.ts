@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callbackify } from 'node:util';
 import type { Route } from '@skerry/contract/directory';
+import { RecycledReads } from '@skerry/contract/recycled-reads';
 import type { Target } from './target.ts';
-import { RecycledReads } from './workarounds/recycled-reads.ts';
 
 /** Delays between attempts on a port that refuses: a server inside that is starting has a second to listen. */
 const retryPausesMs = [50, 100, 200, 300, 350];

@@ -94,8 +94,8 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
         blobs: blobs && toCopyStore(blobs),
         replica: peers && {
           ...{ owner, address: peers.address, leaseMs },
-          openDoor: (node, run, port, signal) =>
-            dialDoor({ address: toNodeAddress(node), credentials }, { installation, ...run, port }, signal),
+          openDoor: (node, run, port, options) =>
+            dialDoor({ address: toNodeAddress(node), credentials }, { installation, ...run, port }, options),
           imagesAt: (node) => createRemoteImages({ address: toNodeAddress(node), credentials, installation }),
         },
         connect: ({ name, address, epoch }, { onAnswer, onFailure }) => {

@@ -5,11 +5,11 @@
  * Source: https://nodejs.org/docs/latest-v24.x/api/net.html#new-netsocketoptions (`onread`); no document promises that the parser
  * reads what is pushed to a socket with `onread` as 'data'.
  * When it no longer fits: Bodies would be incomplete, which the tests detect; without this file every body passes the parser.
- * Test: ../streams.test.ts
+ * Test: pass-large-body.test.ts
  * Bench row: file.download
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PieceSink, RecycledReads } from './recycled-reads.ts';
+import type { PieceSink, RecycledReads } from '@skerry/contract/recycled-reads';
 
 /** For smaller bodies, the new connection that the next request then needs costs more than this saves. */
 const minLargeBytes = 1024 * 1024;

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { ConnectOptions } from '@skerry/contract/directory';
 import { ApiError } from '@skerry/contract/error';
 import type { Features } from '@skerry/runtime';
 import type { LeaseHolder, LeaseRow } from '../store/leases/lease-store.ts';
@@ -18,7 +19,7 @@ export interface RunOnNode {
 }
 
 /** Opens a stream to the agent of a run. Rejects as `Instance.connect` does, and with `unavailable` when the run has ended. */
-export type OpenDoor = (run: RunOnNode, port: number, signal?: AbortSignal) => Promise<Duplex>;
+export type OpenDoor = (run: RunOnNode, port: number, options?: ConnectOptions) => Promise<Duplex>;
 
 /** One of several servers of a database, and how it uses nodes of which it is not the owner. */
 export interface Replica extends LeaseHolder {

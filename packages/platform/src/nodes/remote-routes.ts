@@ -45,7 +45,7 @@ export const createRemoteRoutes = ({
     return {
       runId,
       agent: toAgentKeys(secret, row, runId),
-      connect: (port, options = {}) => open({ instance: id, runId }, port, options.signal),
+      connect: (port, options) => open({ instance: id, runId }, port, options),
     };
   };
 

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { agentPort, type SocketReader } from '@skerry/contract/directory';
+import { toReadOptions } from '@skerry/contract/read-options';
 import { RuntimeError } from '../error.ts';
 import type { Instance, Runtime } from '../runtime.ts';
 
@@ -153,11 +154,7 @@ function connectPath(options: {
 }): Promise<Socket> {
   const { path, allowHalfOpen, signal, reader } = options;
   return new Promise((resolve, reject) => {
-    const onread = reader && {
-      buffer: () => reader.nextBuffer(),
-      callback: (sizeBytes: number, buffer: Uint8Array): boolean => reader.receive(socket, sizeBytes, buffer),
-    };
-    const socket: Socket = connect({ path, allowHalfOpen, ...(onread && { onread }) });
+    const socket: Socket = connect({ path, allowHalfOpen, ...toReadOptions(reader, () => socket) });
     // The sandbox may reset the connection before the caller listens: an error without a listener ends this process.
     socket.on('error', () => undefined);
     const settle = (): void => {

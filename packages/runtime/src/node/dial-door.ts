@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls';
+import type { ConnectOptions } from '@skerry/contract/directory';
 import { RuntimeError } from '../error.ts';
 import type { Credentials } from './credentials.ts';
 import { dialNode, type NodeAddress } from './dial-node.ts';
@@ -11,11 +12,11 @@ import type { DoorRequest } from './opening.ts';
 export async function dialDoor(
   { address, credentials }: { address: NodeAddress; credentials: Credentials },
   request: DoorRequest,
-  signal?: AbortSignal,
+  options: ConnectOptions = {},
 ): Promise<TLSSocket> {
   const { port } = request;
   if (port !== 'control' && (!Number.isInteger(port) || port < 1 || port > 65_535))
     throw new RuntimeError('refused', `a port must be 1 to 65535, got ${port}`);
   const opening = { use: 'door', ...request } as const;
-  return (await dialNode(address, { credentials, opening, signal })).socket;
+  return (await dialNode(address, { credentials, opening, ...options })).socket;
 }

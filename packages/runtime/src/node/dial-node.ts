@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { isIP } from 'node:net';
+import { isIP, type OnReadOpts } from 'node:net';
 import { type ConnectionOptions, connect, type PeerCertificate, type TLSSocket } from 'node:tls';
-import { agentPort } from '@skerry/contract/directory';
+import { agentPort, type SocketReader } from '@skerry/contract/directory';
+import { toReadOptions } from '@skerry/contract/read-options';
 import { RuntimeError } from '../error.ts';
 import { describeRole, parseRole } from './certificate-role.ts';
 import type { Credentials } from './credentials.ts';
+import { maxAheadBytes } from './join.ts';
 import {
   type Answer,
   formatOpening,
@@ -31,10 +33,20 @@ const dialTimeoutMs = 10_000;
  */
 export async function dialNode(
   { name, host, port }: NodeAddress,
-  options: { credentials: Credentials; opening: Opening; signal?: AbortSignal | undefined },
+  options: {
+    credentials: Credentials;
+    opening: Opening;
+    signal?: AbortSignal | undefined;
+    /** Replaces how the connection is read. */
+    reader?: SocketReader | undefined;
+  },
 ): Promise<{ socket: TLSSocket; answer: Answer }> {
-  const { credentials, opening, signal } = options;
-  const settings: ConnectionOptions & { allowHalfOpen: boolean } = {
+  const { credentials, opening, signal, reader } = options;
+  const settings: ConnectionOptions & {
+    allowHalfOpen: boolean;
+    onread?: OnReadOpts;
+    highWaterMark?: number;
+  } = {
     host,
     port,
     cert: credentials.cert,
@@ -47,8 +59,10 @@ export async function dialNode(
     // As on the host itself: programs inside may end their half first, the agent does not.
     allowHalfOpen: opening.use === 'door' && typeof opening.port === 'number' && opening.port !== agentPort,
     checkServerIdentity: (_host, certificate) => checkIdentity(name, certificate),
+    ...toReadOptions(reader, () => socket),
+    ...(opening.use === 'door' && { highWaterMark: maxAheadBytes }),
   };
-  const socket = connect(settings);
+  const socket: TLSSocket = connect(settings);
   // Also later: an error without a listener ends this process.
   socket.on('error', () => undefined);
   socket.setNoDelay(true);

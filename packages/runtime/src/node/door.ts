@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream';
+import { RecycledReads } from '@skerry/contract/recycled-reads';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
 import { isRuntimeError, RuntimeError } from '../error.ts';
+import { join } from './join.ts';
 import type { DoorRequest } from './opening.ts';
 
 /**
@@ -24,29 +26,16 @@ export async function openDoor(
   const leave = (): void => leaving.abort();
   outside.once('close', leave);
   const { signal } = leaving;
+  const reader = new RecycledReads();
   const inside =
-    port === 'control' ? await instance.control({ signal }) : await instance.connect(port, { signal });
+    port === 'control'
+      ? await instance.control({ signal })
+      : await instance.connect(port, { signal, reader });
   outside.off('close', leave);
   if (outside.destroyed) {
     inside.destroy();
     return;
   }
   accept();
-  join(outside, inside);
-}
-
-/** Joins two connections, see `joinHalf`. */
-export const join = (one: Duplex, other: Duplex): void => {
-  joinHalf(one, other);
-  joinHalf(other, one);
-};
-
-/** Passes bytes and the end of a half. What breaks one connection breaks the other, and both are closed in the end. */
-function joinHalf(from: Duplex, to: Duplex): void {
-  from.on('error', () => to.destroy());
-  from.once('close', () => {
-    if (from.readableEnded && !to.writableFinished) to.once('finish', () => to.destroy());
-    else to.destroy();
-  });
-  from.pipe(to);
+  join(outside, { stream: inside, reader });
 }

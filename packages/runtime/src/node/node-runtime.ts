@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
+import type { ConnectOptions } from '@skerry/contract/directory';
 import { RuntimeLostError } from '../error.ts';
 import { NodeService } from '../gen/skerry/node/v1/node_pb.ts';
 import { createRemote, type GuestDial, type RemoteRuntime } from '../remote/client.ts';
@@ -88,10 +89,10 @@ function toDoors({
   const open = (
     { id: instance, birthId, runId }: InstanceDescription,
     port: DoorRequest['port'],
-    signal: AbortSignal | undefined,
-  ) => dialDoor({ address, credentials }, { installation, instance, birthId, runId, port }, signal);
+    options: ConnectOptions,
+  ) => dialDoor({ address, credentials }, { installation, instance, birthId, runId, port }, options);
   return {
-    connect: (instance, port, { signal }) => open(instance, port, signal),
-    control: (instance, { signal }) => open(instance, 'control', signal),
+    connect: open,
+    control: (instance, { signal }) => open(instance, 'control', { ...(signal && { signal }) }),
   };
 }

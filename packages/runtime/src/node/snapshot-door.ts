@@ -3,7 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 import { RuntimeError } from '../error.ts';
 import { openSocketPath } from '../remote/socket-path.ts';
 import type { SnapshotRequest } from '../stored/snapshot-request.ts';
-import { join } from './door.ts';
+import { join } from './join.ts';
 import { writeLine } from './opening.ts';
 
 /**
@@ -28,5 +28,5 @@ export async function openSnapshotDoor(
     await short.close();
   }
   await writeLine(inside, `${JSON.stringify(request)}\n`);
-  join(outside, inside);
+  join(outside, { stream: inside });
 }
