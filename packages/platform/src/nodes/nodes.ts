@@ -35,7 +35,7 @@ import {
   toImageSources,
 } from './other-nodes.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
-import { noPlace, type Placement } from './placement.ts';
+import { noPlace, type Placement, type PlacementRequest } from './placement.ts';
 import { type Candidate, rankPlaces } from './rank-places.ts';
 import { NodeUnreachableError } from './unreachable.ts';
 
@@ -121,12 +121,21 @@ export const createNodes = (options: NodesOptions): Nodes => {
     return isReady ? undefined : 'has just come back';
   };
 
+  /** What the database says of the nodes: without other servers, nothing that this one does not know. */
+  const readNodes = async ({ staysHere }: PlacementRequest): Promise<OwnedRow[]> => {
+    if (others === undefined) return [];
+    // Whose they are does not matter then.
+    if (staysHere) return (await store.listNodes()).map((row) => ({ row, lease: undefined }));
+    return others.read();
+  };
+
   const placement: Placement = {
     reserve: (request, attempt) =>
       turns.take(async () => {
         const { level } = features;
-        const elsewhere = request.staysHere ? [] : ((await others?.candidates(level)) ?? []);
-        if (replica) for (const row of await store.listNodes()) noteCordon(row);
+        const [loads, nodes] = await Promise.all([store.measureNodes(), readNodes(request)]);
+        for (const { row } of nodes) noteCordon(row);
+        const elsewhere = request.staysHere ? [] : (others?.toCandidates(nodes, level) ?? []);
         const own: Candidate[] = [...members.values()].map((member) => ({
           name: member.name,
           obstacle: toObstacle(member, level),
@@ -134,7 +143,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
           usedMemoryMb: toUsedMemoryMb(member),
         }));
         const candidates = [...own, ...elsewhere];
-        const { places, obstacles } = rankPlaces(candidates, await store.measureNodes(), request);
+        const { places, obstacles } = rankPlaces(candidates, loads, request);
         for (const place of places) {
           const other = elsewhere.find(({ name }) => name === place.node);
           if (other !== undefined) throw new ElsewhereError(other.server);

@@ -37,8 +37,8 @@ export interface OwnedRow {
 /** What the database says of the nodes of all servers. */
 export interface OtherNodes {
   read(): Promise<OwnedRow[]>;
-  /** As candidates for a sandbox, with the address of their server. */
-  candidates(level: Features['level']): Promise<OtherCandidate[]>;
+  /** Those that were read, as candidates for a sandbox with the address of their server. */
+  toCandidates(nodes: readonly OwnedRow[], level: Features['level']): OtherCandidate[];
   /** False for a node that does not answer its server, as that has recorded. */
   mayAnswer(node: string): Promise<boolean>;
   /** Of those that were read last. */
@@ -81,8 +81,8 @@ export const createOtherNodes = (
 
   return {
     read,
-    candidates: async (level) =>
-      (await read()).filter(isOther).map(({ row, lease }): OtherCandidate => {
+    toCandidates: (nodes, level) =>
+      nodes.filter(isOther).map(({ row, lease }): OtherCandidate => {
         const { status } = row;
         const room = status?.room ?? { sandboxes: 0, memoryMb: 0 };
         const usedMemoryMb = status?.usedMemoryMb ?? 0;

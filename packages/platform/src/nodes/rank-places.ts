@@ -57,10 +57,11 @@ export const rankPlaces = (
   const places = [...preferred.best, ...preferred.rest, ...others.best, ...others.rest].map((place) => ({
     node: place.node,
     maxActive: place.maxActive,
-    reason:
-      node === null
-        ? describeChoice(place, { compared, obstacles, because: prefers?.because })
-        : 'what it begins with is there only',
+    // Of many nodes, nearly always one is asked for it.
+    get reason() {
+      if (node !== null) return 'what it begins with is there only';
+      return describeChoice(place, { compared, obstacles, because: prefers?.because });
+    },
   }));
   return { places, obstacles };
 };

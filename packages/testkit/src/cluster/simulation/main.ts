@@ -31,6 +31,7 @@ const columns: Record<string, (row: SimulationRow) => string> = {
   sandboxes: (row) => String(row.sandboxes),
   'creates/s': (row) => round(row.createsPerSecond),
   'create p50, p95 ms': ({ createMs }) => `${round(createMs.p50)}, ${round(createMs.p95)}`,
+  refused: (row) => String(row.refused),
   'list ms': (row) => round(row.listMs),
   'statements/s': ({ idle }) => round(idle.statements),
   'transactions/s': ({ idle }) => round(idle.transactions),

@@ -19,6 +19,8 @@ export interface SimulationRow {
   /** Creates in a second, on the way to that number, and how long each took. */
   createsPerSecond: number;
   createMs: { p50: number; p95: number };
+  /** Creates that were refused with 503, and tried again as it says. */
+  refused: number;
   /** A page of 100, with the number of all. */
   listMs: number;
   /** Of the database, in a second without calls. */
@@ -96,19 +98,27 @@ async function awaitReady({ apis, servers }: Simulation, count: number): Promise
 async function createSandboxes(
   apis: readonly PlatformClient[],
   count: number,
-): Promise<Pick<SimulationRow, 'createsPerSecond' | 'createMs'>> {
+): Promise<Pick<SimulationRow, 'createsPerSecond' | 'createMs' | 'refused'>> {
   const times: number[] = [];
   let begun = 0;
+  let refused = 0;
   const started = performance.now();
   const lane = async (lane: number): Promise<void> => {
     const api = apis[lane % apis.length] as PlatformClient;
     while (begun < count) {
       begun += 1;
       const before = performance.now();
-      const { error, response } = await api.POST('/v2/sandboxes', {
-        body: { templateID: 'base', timeout: 86_400 },
-      });
-      if (error) throw new Error(`a create answered ${response.status}: ${JSON.stringify(error)}`);
+      for (;;) {
+        const { error, response } = await api.POST('/v2/sandboxes', {
+          body: { templateID: 'base', timeout: 86_400 },
+        });
+        if (error === undefined) break;
+        const waitSeconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+        if (response.status !== 503 || Number.isNaN(waitSeconds))
+          throw new Error(`a create answered ${response.status}: ${JSON.stringify(error)}`);
+        refused += 1;
+        await delay(waitSeconds * 1_000);
+      }
       times.push(performance.now() - before);
     }
   };
@@ -116,7 +126,7 @@ async function createSandboxes(
   const tookMs = performance.now() - started;
   times.sort((a, b) => a - b);
   const at = (fraction: number): number => times[Math.floor(fraction * (times.length - 1))] ?? 0;
-  return { createsPerSecond: (count * 1_000) / tookMs, createMs: { p50: at(0.5), p95: at(0.95) } };
+  return { createsPerSecond: (count * 1_000) / tookMs, createMs: { p50: at(0.5), p95: at(0.95) }, refused };
 }
 
 async function timeList(apis: readonly PlatformClient[]): Promise<number> {
