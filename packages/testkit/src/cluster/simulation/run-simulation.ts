@@ -33,7 +33,9 @@ export interface SimulationRow {
   serverMemoryBytes: number;
 }
 
-const NODE_HOSTS = 4;
+const MIN_NODE_HOSTS = 4;
+/** Of a process with nodes: each sandbox takes five of the 20,000 files that it may have open. */
+const MAX_SANDBOXES_PER_HOST = 2_500;
 const CREATES_AT_A_TIME = 32;
 /** Creates are followed by what they have begun, such as the first samples. */
 const REST_MS = 10_000;
@@ -45,7 +47,7 @@ export const runSimulation = async (options: SimulationOptions): Promise<Simulat
   const last = steps.at(-1) ?? 0;
   const started = performance.now();
   const simulation = await startSimulation({
-    ...{ servers, nodes, nodeHosts: NODE_HOSTS },
+    ...{ servers, nodes, nodeHosts: Math.max(MIN_NODE_HOSTS, Math.ceil(last / MAX_SANDBOXES_PER_HOST)) },
     // Half as much again, so that no node is full.
     sandboxesPerNode: Math.ceil((last / nodes) * 1.5),
   });
