@@ -14,8 +14,11 @@ import type { Nodes } from './nodes.ts';
 
 /** Moves what is on a cordoned node to others, through the blob store. */
 export interface Draining {
-  /** Moves what can be moved, unless that is in progress or was done a moment ago. Returns whether it is in progress. */
-  advance(node: string): boolean;
+  /**
+   * Moves what can be moved, unless that is in progress, or was done a moment ago and found all of these sandboxes, which are on the node now.
+   * Returns whether it is in progress.
+   */
+  advance(node: string, sandboxIds: readonly string[]): boolean;
   /** Why a sandbox or a snapshot could not be moved at the last attempt. */
   problemOf(id: string): string | undefined;
   /** Whether it moves what is on that node. */
@@ -137,10 +140,12 @@ export const createDraining = (options: DrainingOptions): Draining => {
   };
 
   return {
-    advance: (node) => {
+    advance: (node, sandboxIds) => {
       const rested = clock.elapsed() - (finishedAt.get(node) ?? Number.NEGATIVE_INFINITY);
+      // One that was moved away may be back.
+      const isKnown = sandboxIds.every((id) => problems.has(id));
       if (inProgress.has(node)) return true;
-      if (rested < REST_MS || closing.signal.aborted) return false;
+      if ((rested < REST_MS && isKnown) || closing.signal.aborted) return false;
       const drained = drain(node)
         .catch((error: unknown) => log.error('a node could not be drained', { node, error }))
         .finally(() => {

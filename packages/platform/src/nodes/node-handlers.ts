@@ -45,8 +45,12 @@ export const createNodeHandlers = ({
     }),
     'POST /skerry/v1/nodes/{nodeName}/drain': async ({ params: { nodeName } }) => {
       const node = toNode(await setCordoned(nodeName, true));
-      const moving = draining?.advance(nodeName) ?? false;
       const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', node: nodeName });
+      const moving =
+        draining?.advance(
+          nodeName,
+          rows.map(({ id }) => id),
+        ) ?? false;
       const remaining = rows.map(({ id, state }) => {
         const problem = draining?.problemOf(id);
         return { sandboxID: id, state: toVisible(state), ...(problem !== undefined && { problem }) };

@@ -88,9 +88,9 @@ describe('several servers with one blob store', () => {
     const { id: running } = await create(one, { isForwarded: true });
     await one.nodes.setCordoned('a', true);
     const { draining } = one.plane;
-    expect(draining?.advance('a')).toBe(true);
+    expect(draining?.advance('a', [paused, running])).toBe(true);
     expect(await one.plane.isIdleOn('a')).toBe(false);
-    await expect.poll(() => draining?.advance('a')).toBe(false);
+    await expect.poll(() => draining?.isBusyOn('a')).toBe(false);
     expect([await stateOf(running), await nodeOf(running)]).toEqual(['running', 'b']);
     expect([await stateOf(paused), await nodeOf(paused)]).toEqual(['paused', null]);
     expect([draining?.problemOf(running), draining?.problemOf(paused)]).toEqual([undefined, undefined]);

@@ -195,14 +195,15 @@ describe('a drain', () => {
     await fleet.nodes.setCordoned('a', false);
     const { draining } = fleet.plane;
     await fleet.nodes.setCordoned('b', true);
-    expect(draining?.advance('b')).toBe(true);
-    await expect.poll(() => draining?.advance('b')).toBe(false);
+    const all = [paused, running];
+    expect(draining?.advance('b', all)).toBe(true);
+    await expect.poll(() => draining?.advance('b', all)).toBe(false);
     for (const id of [paused, running]) expect(draining?.problemOf(id)).toBe('the bucket is gone');
     expect([await stateOf(running), await nodeOf(running)]).toEqual(['running', 'b']);
     fleet.copies.problem = undefined;
     fleet.manual.advance(10_000);
-    expect(draining?.advance('b')).toBe(true);
-    await expect.poll(() => draining?.advance('b')).toBe(false);
+    expect(draining?.advance('b', all)).toBe(true);
+    await expect.poll(() => draining?.isBusyOn('b')).toBe(false);
     expect([await stateOf(running), await nodeOf(running)]).toEqual(['running', 'a']);
     expect([await stateOf(paused), await nodeOf(paused)]).toEqual(['paused', null]);
     expect(draining?.problemOf(running)).toBeUndefined();
@@ -210,6 +211,24 @@ describe('a drain', () => {
     expect(at('b').runtime.instances.size).toBe(0);
     await connect(paused);
     expect(await nodeOf(paused)).toBe('a');
+  });
+
+  it('begins at once again with what has come back', async () => {
+    await start(['a', 'b']);
+    const { draining } = fleet.plane;
+    const id = await create();
+    const nodes = [(await nodeOf(id)) ?? ''];
+    for (let move = 0; move < 4; move += 1) {
+      const from = nodes.at(-1) ?? '';
+      await fleet.nodes.setCordoned(from, true);
+      expect(draining?.advance(from, [id])).toBe(true);
+      await expect.poll(() => draining?.isBusyOn(from)).toBe(false);
+      await fleet.nodes.setCordoned(from, false);
+      nodes.push((await nodeOf(id)) ?? '');
+    }
+    const [first = '', second = ''] = nodes;
+    expect([first, second].toSorted()).toEqual(['a', 'b']);
+    expect(nodes).toEqual([first, second, first, second, first]);
   });
 
   it('leaves snapshots in the blob store, from where sandboxes begin with them on another node', async () => {
@@ -221,8 +240,8 @@ describe('a drain', () => {
     expect(await homeOf()).toBe('b');
     await fleet.nodes.setCordoned('b', true);
     const { draining } = fleet.plane;
-    expect(draining?.advance('b')).toBe(true);
-    await expect.poll(() => draining?.advance('b')).toBe(false);
+    expect(draining?.advance('b', [])).toBe(true);
+    await expect.poll(() => draining?.advance('b', [])).toBe(false);
     expect(await homeOf()).toBeNull();
     expect(at('b').runtime.snapshotIds.size).toBe(0);
     await expect(fleet.nodes.runtime.snapshots.verify(id)).rejects.toMatchObject({ status: 503 });
