@@ -46,8 +46,9 @@ export const openFolderStore = async ({ folder }: { folder: string }): Promise<B
         });
       } catch (error) {
         body.destroy();
-        // The caller needs the first failure; `removeAbandoned` removes what is left.
-        await rm(unfinished, { force: true }).catch(() => undefined);
+        await rm(unfinished, { force: true }).catch(() => {
+          // The caller needs the first failure; `removeAbandoned` removes what is left.
+        });
         throw error;
       }
     },
