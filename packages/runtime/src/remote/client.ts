@@ -14,10 +14,10 @@ import { isInstanceId } from '../drivers/instance-spec.ts';
 import { isRuntimeError, RuntimeError } from '../error.ts';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import type { ExportedImage, SnapshotId } from '../runtime.ts';
+import { createBatchedCalls } from './batched-calls.ts';
 import { callCancellable } from './cancellable-calls.ts';
 import { fromConnectError } from './failure.ts';
 import { createLink } from './link.ts';
-import { createMeasuring } from './measuring.ts';
 import {
   type InstanceDescription,
   parseDifference,
@@ -25,7 +25,9 @@ import {
   parseFeatures,
   parseInstance,
   parseState,
+  parseStates,
   parseUsage,
+  parseUsages,
   type Target,
   toOriginMessage,
   toSpecMessage,
@@ -89,9 +91,13 @@ export async function createRemote(options: {
 
   const cancel = async (call: string): Promise<boolean> => (await client.cancel({ call })).found;
 
-  const measure = createMeasuring({
+  const measure = createBatchedCalls({
     one: (target) => ask(client.getUsage({ target }), parseUsage),
-    many: (targets) => ask(client.listUsage({ targets }), ({ measured }) => measured),
+    many: async (targets) => parseUsages(await client.listUsage({ targets })),
+  });
+  const readState = createBatchedCalls({
+    one: (target) => ask(client.getState({ target }), parseState),
+    many: async (targets) => parseStates(await client.listStates({ targets })),
   });
 
   /** All handles of one instance share them. */
@@ -122,7 +128,7 @@ export async function createRemote(options: {
         return runId;
       },
       sockets,
-      state: () => ifGone(ask(client.getState({ target }), parseState), 'stopped'),
+      state: () => ifGone(readState(target), 'stopped'),
       connect: (port, options = {}) => connections.open(() => guests.connect(describe(), port, options)),
       control: ({ signal } = {}) => connections.open(() => guests.control(describe(), { signal })),
       pause: async ({ memory }) => {

@@ -155,6 +155,10 @@ export const parseUsage = (message: wire.GetUsageResponse): Usage => ({
   processCount: Number(message.processCount),
 });
 
+/** By birth id. */
+export const parseUsages = ({ measured }: wire.ListUsageResponse): Map<string, Usage> =>
+  new Map(measured.flatMap(({ birthId, usage }) => (usage ? [[birthId, parseUsage(usage)]] : [])));
+
 const states: Record<InstanceState, wire.InstanceState> = {
   running: wire.InstanceState.RUNNING,
   paused: wire.InstanceState.PAUSED,
@@ -164,6 +168,10 @@ export const toStateMessage = (state: InstanceState): { state: wire.InstanceStat
   state: states[state],
 });
 export const parseState = ({ state }: wire.GetStateResponse): InstanceState => parseName(states, state);
+
+/** By birth id. */
+export const parseStates = ({ found }: wire.ListStatesResponse): Map<string, InstanceState> =>
+  new Map(found.map(({ birthId, state }) => [birthId, parseName(states, state)]));
 
 const changes: Record<Difference['change'], wire.Change> = {
   added: wire.Change.ADDED,

@@ -75,6 +75,14 @@ describe('a runtime over a unix socket', () => {
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('tells the states and the usage of many at the same time', async () => {
+    const all = await Promise.all(['one', 'two', 'three'].map((id) => remote.create(toSpec(id))));
+    await all[1]?.pause({ memory: false });
+    await all[2]?.stop();
+    expect(await Promise.all(all.map((one) => one.state()))).toEqual(['running', 'paused', 'stopped']);
+    expect(await Promise.all(all.slice(0, 2).map((one) => one.usage()))).toEqual([used, used]);
+  });
+
   it('shortens an error message to the size of a response', async () => {
     const made = await remote.create(toSpec('one'));
     await expect(made.snapshot({ id: 'wordy', memory: false })).rejects.toMatchObject({

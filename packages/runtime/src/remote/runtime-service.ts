@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socket.ts';
 import { parseInstanceId, parsePath } from '../drivers/instance-spec.ts';
 import { RuntimeError } from '../error.ts';
-import type { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import type { ListUsageRequest, RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { createCancellableCalls } from './cancellable-calls.ts';
 import {
   parseOrigin,
@@ -29,6 +29,19 @@ export const createRuntimeService = (
       throw new RuntimeError('not_found', `sandbox ${id} has ended, and another has its id`);
     return instance;
   };
+  /** What can be answered for each of them; the others are left out. */
+  const findEach = async <T>(
+    targets: ListUsageRequest['targets'],
+    read: (instance: AddressedInstance) => Promise<T>,
+  ): Promise<(T & { birthId: string })[]> => {
+    const outcomes = await Promise.allSettled(
+      targets.map(async (target) => ({
+        ...(await read(await find({ target }))),
+        birthId: target.birthId,
+      })),
+    );
+    return outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  };
   const cancellable = createCancellableCalls();
 
   return {
@@ -41,14 +54,14 @@ export const createRuntimeService = (
     list: () => toMessages(runtime.list(), toInstanceMessage),
     getState: async (request) => toStateMessage(await (await find(request)).state()),
     getUsage: async (request) => toUsageMessage(await (await find(request)).usage()),
-    listUsage: async ({ targets }) => {
-      const measure = async (target: (typeof targets)[number]) => ({
-        birthId: target.birthId,
-        usage: toUsageMessage(await (await find({ target })).usage()),
-      });
-      const outcomes = await Promise.allSettled(targets.map(measure));
-      return { measured: outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])) };
-    },
+    listStates: async ({ targets }) => ({
+      found: await findEach(targets, async (instance) => toStateMessage(await instance.state())),
+    }),
+    listUsage: async ({ targets }) => ({
+      measured: await findEach(targets, async (instance) => ({
+        usage: toUsageMessage(await instance.usage()),
+      })),
+    }),
     stop: async (request) => {
       await (await find(request)).stop();
       return {};
