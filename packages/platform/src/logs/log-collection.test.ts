@@ -210,4 +210,34 @@ describe('log collection', () => {
     await expect.poll(() => answers).toBeGreaterThan(3);
     expect(answers).toBeLessThanOrEqual((performance.now() - begunMs) / 190);
   });
+
+  it('opens 16 logs at a time, and at once that of a sandbox that has ended', async () => {
+    const agent = createAgent((response, url) => {
+      if (url.searchParams.get('follow') === 'true') response.write(origin('a'));
+      else response.end(origin('a') + line(1));
+    });
+    const ids = Array.from({ length: 20 }, (_, number) => `i${number}`);
+    const opened: string[] = [];
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const store = createMemoryStore();
+    const logCollection = start(store);
+    for (const id of ids) {
+      const control = async (): Promise<Duplex> => {
+        opened.push(id);
+        if (opened.length <= 16) await gate;
+        return agent.instance.control();
+      };
+      logCollection.begin({ ...row, id }, { control });
+    }
+    await expect.poll(() => opened.length, { timeout: 5_000 }).toBe(16);
+    const waiting = ids.filter((id) => !opened.includes(id));
+    const [ended = ''] = waiting;
+    logCollection.end(ended);
+    await logCollection.fetched(ended);
+    await logCollection.list({ sandboxId: ended, order: 'asc', limit: 9 });
+    expect(messages(store)).toEqual(['m1']);
+    expect(opened.slice(16)).toEqual([ended]);
+    open();
+    await expect.poll(() => opened.slice(16).sort(), { timeout: 5_000 }).toEqual(waiting.sort());
+  });
 });

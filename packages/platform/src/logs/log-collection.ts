@@ -3,6 +3,7 @@ import { type Clock, passTime } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { LogEntryRow, LogQuery } from '../store/log-store.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
+import { createTurns } from '../turns.ts';
 import { type ByteBudget, createByteBudget } from './byte-budget.ts';
 import { type CollectedLog, createCollectedLog } from './collected-log.ts';
 import { createEntryBuffer } from './entry-buffer.ts';
@@ -51,6 +52,8 @@ const FETCH_MS = 300;
 const ANSWERS_APART_MS = 200;
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
+/** A server that takes over the sandboxes of another one begins to follow thousands of logs at once, each with a TLS handshake. */
+const OPENED_AT_A_TIME = 16;
 
 interface Followed {
   readonly row: SandboxRow;
@@ -73,6 +76,7 @@ export const createLogCollection = ({
 }: LogCollectionOptions): LogCollection => {
   const followed = new Map<string, Followed>();
   const fetching = new Map<string, Promise<void>>();
+  const turns = createTurns(OPENED_AT_A_TIME);
   const buffer = createEntryBuffer({ store, clock, log });
 
   /**
@@ -122,7 +126,13 @@ export const createLogCollection = ({
     });
     const collected = await one.collected;
     const onLine = (text: string): void => collected.take(text);
-    await readLog({ instance, after: collected.source, follow, onLine, budget, clock, signal });
+    const open = () => instance.control({ signal });
+    // What an ending sandbox has left is fetched at once.
+    const control = () => (follow ? turns.take(open, signal) : open());
+    await readLog({
+      instance: { control },
+      ...{ after: collected.source, follow, onLine, budget, clock, signal },
+    });
   };
 
   const follow = async (one: Followed): Promise<void> => {

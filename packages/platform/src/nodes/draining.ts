@@ -131,7 +131,7 @@ export const createDraining = (options: DrainingOptions): Draining => {
   };
 
   const drain = async (node: string): Promise<void> => {
-    const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', node });
+    const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', nodes: [node] });
     await Promise.allSettled(rows.map((row) => turns.take(() => move(row, node), closing.signal)));
     const snapshots = await store.listKeptSnapshots(node);
     await Promise.allSettled(snapshots.map((id) => turns.take(() => moveSnapshot(id, node), closing.signal)));

@@ -4,6 +4,7 @@ import { isRuntimeError, RuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
+import { askNodes } from './ask-nodes.ts';
 import { NodeUnreachableError, namingNode } from './unreachable.ts';
 
 /** The images of templates on one node. */
@@ -189,16 +190,14 @@ export const createFleetImages = ({
       },
       toPath: (digest) => `${imagePrefix}${digest}`,
       list: async () => {
-        const digests = new Set<string>();
-        for (const { name, images } of reachable())
-          for (const digest of await namingNode(name, images.templates.list())) digests.add(digest);
-        return [...digests];
+        const lists = await askNodes(reachable(), ({ images }) => images.templates.list());
+        return [...new Set(lists.flat())];
       },
       remove: async (digest) => {
-        for (const { name, images } of reachable()) {
+        await askNodes(reachable(), ({ name, images }) => {
           knownOf(name).delete(digest);
-          await namingNode(name, images.templates.remove(digest));
-        }
+          return images.templates.remove(digest);
+        });
       },
       listLayers: async () => [],
       removeLayer: async () => {},

@@ -2,6 +2,7 @@ import { ApiError } from '@skerry/contract/error';
 import { type Features, type Instance, type Runtime, RuntimeError, type TreeOrigin } from '@skerry/runtime';
 import type { Log } from '../log.ts';
 import type { SnapshotRow } from '../store/store.ts';
+import { askNodes } from './ask-nodes.ts';
 import type { CopyNode } from './copies.ts';
 import { type FleetImages, isImageOfNodes } from './fleet-images.ts';
 import { toNodeInstance } from './node-instance.ts';
@@ -122,16 +123,20 @@ export const createFleetRuntime = ({
   };
 
   async function* each<T>(
-    open: (node: ReachableNode) => AsyncIterable<T>,
+    list: (node: ReachableNode) => AsyncIterable<T>,
   ): AsyncGenerator<[ReachableNode, T]> {
-    for (const node of reachable()) {
+    const lists = await askNodes(reachable(), async (node) => {
+      const found: [ReachableNode, T][] = [];
       try {
-        for await (const item of open(node)) yield [node, item];
+        for await (const item of list(node)) found.push([node, item]);
+        return found;
       } catch (error) {
         // What is on it is left as it is until it answers again.
         log.warn('a node could not list what it has', { node: node.name, error });
+        return [];
       }
-    }
+    });
+    for (const found of lists) yield* found;
   }
 
   /** Whether the record of a snapshot names another node, or none. */

@@ -45,7 +45,7 @@ export const createNodeHandlers = ({
     }),
     'POST /skerry/v1/nodes/{nodeName}/drain': async ({ params: { nodeName } }) => {
       const node = toNode(await setCordoned(nodeName, true));
-      const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', node: nodeName });
+      const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', nodes: [nodeName] });
       const moving =
         draining?.advance(
           nodeName,

@@ -7,6 +7,7 @@ import type { NodePlace } from '../store/store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createTurns } from '../turns.ts';
 import type { WarmRoom } from '../warm/warm-pool.ts';
+import { createBuildNode } from './build-node.ts';
 import { createCommonFeatures } from './common-features.ts';
 import { type Copies, createCopies, openStoredImage } from './copies.ts';
 import { ElsewhereError } from './elsewhere.ts';
@@ -64,6 +65,8 @@ export interface Nodes {
   readonly isShared: boolean;
   /** Whether this server acts for what is on a node. */
   owns(node: string | null): boolean;
+  /** Those nodes; undefined: all, as there is no other server. */
+  owned(): readonly string[] | undefined;
   /** The address of the server that does; undefined: it is this one. Rejects with `unavailable` when there is none now. */
   serverOf(node: string | null): Promise<string | undefined>;
   /** Whether this server builds templates. */
@@ -217,20 +220,16 @@ export const createNodes = (options: NodesOptions): Nodes => {
     };
   };
 
-  let lastBuilder: string | undefined;
-  /** The same as long as it can: what builds keep for later ones is there. */
-  const builder = (): ReachableNode => {
-    const { level } = features;
-    const all = [...members.values()].map((member) => ({ member, obstacle: toObstacle(member, level) }));
-    const able = all.filter(({ obstacle }) => obstacle === undefined).map(({ member }) => member.name);
-    lastBuilder = able.find((name) => name === lastBuilder) ?? able.toSorted()[0];
-    const found = reachable().find(({ name }) => name === lastBuilder);
-    if (found) return found;
-    const reasons = all.map(({ member, obstacle }) => `${member.name} ${obstacle ?? 'is not ready'}`);
-    throw new ApiError('unavailable', `no node can build templates now: ${reasons.join(', ')}`, {
-      reason: 'sandbox_capacity_unavailable',
-    });
-  };
+  const builder = createBuildNode({
+    candidates: () => {
+      const { level } = features;
+      return [...members.values()].map((member) => ({
+        name: member.name,
+        obstacle: toObstacle(member, level),
+      }));
+    },
+    reachable,
+  });
   const images = createFleetImages({
     ...options,
     reachable,
@@ -308,7 +307,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
       },
       onRound: async () => {
         for (const { row } of (await others?.read()) ?? []) noteCordon(row);
-        for (const member of members.values()) await recordStatus(member);
+        for (const member of members.values()) if (owns(member.name)) await recordStatus(member);
         await hooks.check();
       },
     });
@@ -337,6 +336,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
     storagePlaces: () => [...members.values()].filter(({ isUp }) => isUp).flatMap(toStoragePlace),
     isShared: replica !== undefined,
     owns,
+    owned: () => (replica === undefined ? undefined : (ownership?.nodes() ?? [])),
     serverOf: async (node) => (node === null ? undefined : others?.serverOf(node)),
     get isBuilder() {
       return replica === undefined || ownership?.isBuilder === true;
@@ -388,6 +388,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
     close: async () => {
       await membership.close();
       await stopFollowing();
+      await ownership?.stop();
       await Promise.all([...members.values()].map((member) => member.close()));
       await ownership?.close();
     },

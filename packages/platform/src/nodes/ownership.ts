@@ -17,18 +17,21 @@ export interface OwnershipOptions {
   onGain(row: NodeRow): void;
   /** Resolves when this server does not act on the node any more. */
   onLose(node: string): Promise<void>;
-  /** Called after each round that could read the database. */
+  /** Called after each round that could read the database, unless the last call is not over. The leases are renewed meanwhile. */
   onRound(): Promise<void>;
 }
 
 /** The nodes for which one of several servers acts. */
 export interface Ownership {
   owns(node: string): boolean;
+  nodes(): readonly string[];
   /** Whether this server builds templates. */
   readonly isBuilder: boolean;
   /** Makes the first round, then repeats it. Rejects when the database cannot be used. */
   start(): Promise<void>;
-  /** Stops after the round in progress, and gives up all leases: call when this server acts on no node any more. */
+  /** Claims no node any more. Resolves when the round in progress is over; the leases stay. */
+  stop(): Promise<void>;
+  /** Stops, and gives up all leases: call when this server acts on no node any more. */
   close(): Promise<void>;
 }
 
@@ -51,14 +54,35 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
   /** When nodes without an owner were first seen so. */
   const freeSince = new Map<string, number>();
   let isBuilder = false;
-  let isClosed = false;
+  const intervalMs = holder.leaseMs / ROUNDS;
+  let renewedAt = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
   let cancelNext = (): void => {};
   let inProgress = Promise.resolve();
+  /** The last call of `onRound`. */
+  let following: Promise<void> | undefined;
 
   const lose = async (node: string): Promise<void> => {
     // First: from now on calls for it go to its next owner.
     owned.delete(node);
     await options.onLose(node);
+  };
+
+  /** Extends the leases of this server, and leaves the nodes that others have taken. Returns the names of the leases. */
+  const renew = async (): Promise<ReadonlySet<string>> => {
+    const renewed = new Set(await store.renewLeases(holder));
+    renewedAt = clock.elapsed();
+    for (const node of [...owned]) {
+      if (renewed.has(node)) continue;
+      log.warn('another server has taken over a node', { node });
+      await lose(node);
+    }
+    return renewed;
+  };
+
+  /** Called between the steps of a round: to claim many nodes can take longer than a lease. */
+  const renewInTime = async (): Promise<void> => {
+    if (clock.elapsed() - renewedAt >= intervalMs) await renew();
   };
 
   const claim = async (node: { name: string; address: string }): Promise<void> => {
@@ -73,6 +97,8 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
 
   const takeFree = async (taken: ReadonlySet<string>, share: number): Promise<void> => {
     for (const node of listed()) {
+      if (isStopped) return;
+      await renewInTime();
       if (owned.has(node.name) || taken.has(node.name)) {
         freeSince.delete(node.name);
         continue;
@@ -90,6 +116,7 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
     let left = Math.min(owned.size - share, Math.ceil(owned.size / GIVEN_PART));
     for (const given of [...owned].toSorted().reverse()) {
       if (left <= 0) return;
+      await renewInTime();
       if (!(await isIdle(given))) continue;
       await lose(given);
       await store.releaseLeases(holder.owner, given);
@@ -99,48 +126,59 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
   };
 
   const round = async (): Promise<void> => {
-    const renewed = new Set(await store.renewLeases(holder));
-    for (const node of [...owned]) {
-      if (renewed.has(node)) continue;
-      log.warn('another server has taken over a node', { node });
-      await lose(node);
-    }
+    const renewed = await renew();
     const isNew = await store.takeLease(`${serverLease}${holder.owner}`, holder);
     if (!isNew) throw new Error('another server has the same name');
     const leases = await store.listLeases();
-    const taken = new Set(leases.map(({ name }) => name));
+    // A claim or a release whose answer was lost may have left a lease with this server: that node is free, for this server.
+    const taken = new Set(
+      leases.filter(({ name, owner }) => owner !== holder.owner || owned.has(name)).map(({ name }) => name),
+    );
     const servers = leases.filter(({ name }) => name.startsWith(serverLease)).length;
     const share = Math.ceil(listed().length / Math.max(servers, 1));
     await takeFree(taken, share);
     await giveAway(share);
-    const mayBuild = renewed.has(builderLease) || !taken.has(builderLease);
+    const mayBuild = !taken.has(builderLease);
     isBuilder = owned.size > 0 && mayBuild && (await store.takeLease(builderLease, holder));
     if (!isBuilder && renewed.has(builderLease)) await store.releaseLeases(holder.owner, builderLease);
-    await options.onRound();
+    following ??= options
+      .onRound()
+      .catch((error) => log.warn('what follows a round could not be done', { error }))
+      .finally(() => {
+        following = undefined;
+      });
   };
 
   const repeat = (): void => {
-    if (isClosed) return;
-    cancelNext = clock.after(holder.leaseMs / ROUNDS, () => {
+    if (isStopped) return;
+    cancelNext = clock.after(intervalMs, () => {
       inProgress = round()
         .catch((error) => log.warn('the leases of this server could not be renewed', { error }))
         .then(repeat);
     });
   };
 
+  const stop = async (): Promise<void> => {
+    isStopped = true;
+    cancelNext();
+    await inProgress;
+    await following;
+  };
+
   return {
     owns: (node) => owned.has(node),
+    nodes: () => [...owned],
     get isBuilder() {
       return isBuilder;
     },
     start: async () => {
       await round();
       repeat();
+      await following;
     },
+    stop,
     close: async () => {
-      isClosed = true;
-      cancelNext();
-      await inProgress;
+      await stop();
       owned.clear();
       isBuilder = false;
       await store

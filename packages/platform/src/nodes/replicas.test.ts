@@ -35,6 +35,7 @@ describe('several servers', () => {
     expect(owned(two)).toEqual([]);
     await pass([one, two], [['a'], ['b']]);
     expect(two.claims).toEqual({ b: 2 });
+    expect([one.nodes.owned(), two.nodes.owned()]).toEqual([['a'], ['b']]);
     expect([one.nodes.isBuilder, two.nodes.isBuilder]).toEqual([true, false]);
     await stop(one);
     await pass([two], [['a', 'b']]);

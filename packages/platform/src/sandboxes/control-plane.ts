@@ -10,7 +10,7 @@ import { createDraining, type Draining } from '../nodes/draining.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { localPlacement } from '../nodes/placement.ts';
 import { createRemoteRoutes } from '../nodes/remote-routes.ts';
-import { ALIVE_STATES, type SandboxRow, type SandboxState, type Store } from '../store/store.ts';
+import { ALIVE_STATES, ALL_STATES, type SandboxRow, type SandboxState, type Store } from '../store/store.ts';
 import { createRelocating } from '../stored/relocating.ts';
 import { createStoredOrigins } from '../stored/stored-origins.ts';
 import { createStoring, type Storing } from '../stored/storing.ts';
@@ -225,7 +225,10 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     recovery,
     transitions,
     observation,
-    owns,
+    listOwn: (query) => {
+      const owned = nodes?.owned();
+      return store.listSandboxes(owned === undefined ? query : { ...query, nodes: [...owned, null] });
+    },
     canReach: nodes?.canReach ?? (() => true),
     nodeOf: nodes?.nodeOf ?? (() => null),
     isStored,
@@ -268,7 +271,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   };
   /** Ends the sandboxes on a node that are in one of these states, as `lost`; resolves with all that are being ended there. */
   const endOnNode = async (node: string, states: readonly SandboxState[]): Promise<string[]> => {
-    const rows = await store.listSandboxes({ states: [...states, 'killing'], order: 'asc', node });
+    const rows = await store.listSandboxes({ states: [...states, 'killing'], order: 'asc', nodes: [node] });
     for (const { id, state } of rows)
       if (state !== 'killing') await ending.begin(id, 'lost', { from: states });
     return rows.map(({ id }) => id);
@@ -295,7 +298,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     adjustWarm: () => warm.adjustSoon(),
     settleNode: async (node) => {
       await runNow();
-      const left = await store.listSandboxes({ states: ['killing'], order: 'asc', node });
+      const left = await store.listSandboxes({ states: ['killing'], order: 'asc', nodes: [node] });
       const moved = await reconcile.listMoved(node);
       const count = left.length + moved.length;
       if (count > 0) throw new Error(`${count} sandboxes on node "${node}" could not be stopped`);
@@ -304,7 +307,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     loseNode: async (node) => {
       await endOnNode(node, ['running']);
       // Of these no caller knows whether they run: their pause counts, from which they can be resumed elsewhere.
-      for (const row of await store.listSandboxes({ states: ['resuming'], order: 'asc', node }))
+      for (const row of await store.listSandboxes({ states: ['resuming'], order: 'asc', nodes: [node] }))
         if (transitions.current(row.id) === undefined && (await isStored(row)))
           await store.changeState(row.id, { from: ['resuming'], to: 'paused' });
     },
@@ -323,9 +326,9 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     },
     isIdleOn: async (node) => {
       if (building.isBusy() || storing?.isBusyOn(node) || draining?.isBusyOn(node)) return false;
-      for (const id of [...lifecycle.underWay(), ...transitions.underWay(), ...ending.underWay()])
-        if ((await store.findSandbox(id))?.node === node) return false;
-      return true;
+      const ids = [...lifecycle.underWay(), ...transitions.underWay(), ...ending.underWay()];
+      if (ids.length === 0) return true;
+      return (await store.countSandboxes({ states: ALL_STATES, ids, nodes: [node] })) === 0;
     },
     check: async () => {
       // What other servers have ended may have left copies of no use.

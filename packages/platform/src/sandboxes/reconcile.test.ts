@@ -51,12 +51,15 @@ describe('a round', () => {
     store = fixture.store,
     building = [],
     starting = [],
+    owns = () => true,
     places = {},
   }: {
     store?: Store;
     building?: string[];
     starting?: string[];
-    places?: Partial<Pick<ReconcileOptions, 'owns' | 'canReach' | 'nodeOf' | 'isStored'>>;
+    /** Whether the server acts for that node. */
+    owns?: (node: string | null) => boolean;
+    places?: Partial<Pick<ReconcileOptions, 'canReach' | 'nodeOf' | 'isStored'>>;
   } = {}) => {
     await fixture.plane.close();
     const asked: string[] = [];
@@ -85,7 +88,7 @@ describe('a round', () => {
         },
       },
       nodeOf: () => null,
-      owns: () => true,
+      listOwn: async (query) => (await store.listSandboxes(query)).filter(({ node }) => owns(node)),
       canReach: () => true,
       ...places,
       building: { isBuilding: (id) => building.includes(id) },
@@ -263,8 +266,8 @@ describe('a round', () => {
     const nodes = { [own]: 'a', [foreign]: 'b', [expired]: 'b', [far]: 'c' };
     const { run, asked, lines } = await open({
       store: storeOn(nodes),
+      owns: (node) => node !== 'b',
       places: {
-        owns: (node) => node !== 'b',
         canReach: (node) => node !== 'c',
         nodeOf: ({ id }) => nodes[id] ?? null,
       },
@@ -285,7 +288,8 @@ describe('a round', () => {
     const { run, asked, lines, listMoved } = await open({
       store: storeOn({ [moved]: 'b', [stays]: 'a' }),
       building: ['ibuild'],
-      places: { owns: (node) => node === 'a', nodeOf: () => 'a' },
+      owns: (node) => node === 'a',
+      places: { nodeOf: () => 'a' },
     });
     await makeUnrecorded('ibuild');
     const ids = async (node: string) => (await listMoved(node)).map(({ id }) => id);

@@ -9,6 +9,7 @@ import {
   type Store,
 } from '../store/store.ts';
 import type { Building } from '../templates/building.ts';
+import { createTurns } from '../turns.ts';
 import type { Adopt } from './adopt.ts';
 import type { Ending } from './ending.ts';
 import { findInstance } from './find-instance.ts';
@@ -29,8 +30,8 @@ export interface ReconcileOptions {
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;
-  /** Whether this server acts for what is on the node of a row. */
-  owns: (node: string | null) => boolean;
+  /** As `listSandboxes` of the store, those that are on no node, or on one for which this server acts. */
+  listOwn: Store['listSandboxes'];
   /** Whether the node of a row answers; what is on another one is left as it is. */
   canReach: (node: string | null) => boolean;
   /** The node of an instance that a list of the runtime has found; null: this host. */
@@ -52,6 +53,8 @@ export interface Reconcile {
 
 /** How long the record of an ended sandbox is kept. */
 const KEEP_ENDED_MS = 30 * 86_400_000;
+/** Of single sandboxes, so that a server that has taken over thousands of them still answers calls meanwhile. */
+const LOOKUPS_AT_A_TIME = 16;
 
 /**
  * Makes rows and instances agree, both ways, after any failure of this process or the host:
@@ -75,7 +78,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     recovery,
     transitions,
     observation,
-    owns,
+    listOwn,
     canReach,
     nodeOf,
     isStored,
@@ -109,7 +112,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       // One that is on another node than its row says is none of this row.
       const isListed = listed !== undefined && nodeOf(listed) === row.node;
       // One that is not listed may have been made since, or be on a node that could not list what it has.
-      const instance = isListed ? listed : await findInstance(runtime, row.id);
+      const instance = isListed ? listed : await lookups.take(() => findInstance(runtime, row.id));
       const isGone =
         instance === undefined || (row.state === 'running' && (await instance.state()) === 'stopped');
       const isKept = isGone && row.state === 'paused' && (await isStored?.(row));
@@ -121,7 +124,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
 
   const adoptIfRunning = async (id: string, instance: Instance): Promise<void> => {
     // A kill may have come since the row was read.
-    const row = await store.findSandbox(id);
+    const row = await lookups.take(() => store.findSandbox(id));
     if (row?.state !== 'running' || live.has(id)) return;
     adopt(row, instance);
     log.info('sandbox adopted', { sandboxId: id });
@@ -159,8 +162,12 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     });
   };
 
-  const activeRows = () => store.listSandboxes({ states: ACTIVE_STATES, order: 'asc' });
+  const active = { states: ACTIVE_STATES, order: 'asc' } as const;
+  /** The rows of these instances, on whichever node they are. */
+  const rowsOf = async (instances: readonly Instance[]): Promise<SandboxRow[]> =>
+    instances.length === 0 ? [] : store.listSandboxes({ ...active, ids: instances.map(({ id }) => id) });
 
+  const lookups = createTurns(LOOKUPS_AT_A_TIME);
   let removal = Promise.resolve();
   /** The nodes where the last round found such instances; undefined before the first. */
   let movedOn: ReadonlySet<string | null> | undefined;
@@ -168,9 +175,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
   return {
     run: async () => {
       const now = clock.now();
-      const expired = (await activeRows()).filter(
-        (row) => row.state === 'running' && row.endAt <= now && owns(row.node),
-      );
+      const expired = await listOwn({ states: ['running'], order: 'asc', endsUntil: now });
       for (const row of expired) {
         if (row.autoPause === null) await end(row.id, 'expired', 'running', now);
         else
@@ -185,18 +190,21 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       // instance has one, unless it is a stray, has just ended or belongs to a build. Warm rows are read before those of sandboxes: a
       // create moves a row from the former to the latter, and one that moves meanwhile is then read twice rather than never.
       const warm = await store.listWarm();
-      const rows = await activeRows();
-      const reachable = rows.filter(({ node }) => owns(node) && canReach(node));
+      const own = await listOwn(active);
+      const reachable = own.filter(({ node }) => canReach(node));
       const found = new Map(instances.map((instance) => [instance.id, instance]));
       await each(
         reachable,
         (row) => row.id,
         (row) => check(row, found.get(row.id)),
       );
-      const known = new Set([...warm, ...expired, ...rows].map((row) => row.id));
-      const moved = findMoved(instances, rows);
+      const known = new Set([...warm, ...expired, ...own].map((row) => row.id));
+      const unknown = instances.filter(({ id }) => !known.has(id) && !building.isBuilding(id));
+      const others = await rowsOf(unknown);
+      const moved = findMoved(instances, [...own, ...others]);
       movedOn = new Set(moved.map(nodeOf));
-      const strays = instances.filter(({ id }) => !known.has(id) && !building.isBuilding(id));
+      const recorded = new Set(others.map(({ id }) => id));
+      const strays = unknown.filter(({ id }) => !recorded.has(id));
       strays.push(...moved);
       removal = removal
         .then(() => removeStrays(strays))
@@ -208,7 +216,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       if (movedOn?.has(node) === false) return [];
       const instances: Instance[] = [];
       for await (const instance of runtime.list()) if (nodeOf(instance) === node) instances.push(instance);
-      return findMoved(instances, await activeRows());
+      return findMoved(instances, await rowsOf(instances));
     },
     settled: () => removal,
   };

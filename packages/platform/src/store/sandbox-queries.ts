@@ -43,11 +43,31 @@ const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   node: row.node,
 });
 
+/** Conditions to join with "or", which are none, and so false, for an empty list: PostgreSQL takes no `in ()`. */
+const isOneOf = (
+  eb: ExpressionBuilder<Schema, 'sandboxes'>,
+  column: 'id' | 'node',
+  values: readonly string[],
+) => (values.length === 0 ? [] : [eb(column, 'in', values)]);
+
 const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter: SandboxFilter) => {
   let filtered = query.where('state', 'in', filter.states);
   if (filter.templateId !== undefined) filtered = filtered.where('template_id', '=', filter.templateId);
-  if (filter.node !== undefined) filtered = filtered.where('node', '=', filter.node);
+  const { ids, nodes } = filter;
+  if (ids !== undefined) filtered = filtered.where((eb) => eb.or(isOneOf(eb, 'id', ids)));
+  if (nodes !== undefined)
+    filtered = filtered.where((eb) =>
+      eb.or([
+        ...isOneOf(
+          eb,
+          'node',
+          nodes.filter((node) => node !== null),
+        ),
+        ...(nodes.includes(null) ? [eb('node', 'is', null)] : []),
+      ]),
+    );
   if (filter.startedFrom !== undefined) filtered = filtered.where('started_at', '>=', filter.startedFrom);
+  if (filter.endsUntil !== undefined) filtered = filtered.where('end_at', '<=', filter.endsUntil);
   for (const [key, value] of filter.metadata ?? []) {
     filtered = filtered.where(({ exists, selectFrom }: ExpressionBuilder<Schema, 'sandboxes'>) =>
       exists(

@@ -155,6 +155,8 @@ export const ACTIVE_STATES: readonly SandboxState[] = [
   'killing',
 ];
 
+export const ALL_STATES: readonly SandboxState[] = [...ACTIVE_STATES, 'ended'];
+
 /** States of a sandbox that exists, or is about to. */
 export const ALIVE_STATES: readonly SandboxState[] = ACTIVE_STATES.filter((state) => state !== 'killing');
 
@@ -253,9 +255,13 @@ export interface SandboxFilter {
   /** All pairs must match exactly. */
   metadata?: readonly (readonly [key: string, value: string])[];
   templateId?: string;
-  node?: string;
+  ids?: readonly string[];
+  /** On one of these; null: on no node. */
+  nodes?: readonly (string | null)[];
   /** Inclusive. */
   startedFrom?: number;
+  /** Inclusive. */
+  endsUntil?: number;
 }
 
 export interface SandboxQuery extends SandboxFilter {

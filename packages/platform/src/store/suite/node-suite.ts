@@ -116,8 +116,12 @@ export const describeNodes = (
         { name: 'b', placed: 1, memoryMb: 1024, others: 0, snapshots: 1 },
       ]);
       const query = { states: ['starting', 'paused'] as const, order: 'asc' as const };
-      const rows = await ask().listSandboxes({ ...query, node: 'a' });
+      const rows = await ask().listSandboxes({ ...query, nodes: ['a'] });
       expect(rows.map(({ id }) => id).sort()).toEqual(['i1', 'i2']);
+      const list = async (nodes: (string | null)[]) =>
+        (await ask().listSandboxes({ ...query, nodes })).map(({ id }) => id).sort();
+      expect([await list([]), await list([null]), await list(['b'])]).toEqual([[], ['i5'], ['i3']]);
+      expect(await list(['a', 'b', null])).toEqual(['i1', 'i2', 'i3', 'i5']);
     });
 
     it('are forgotten when nothing is on them, with the snapshots that are being removed', async () => {

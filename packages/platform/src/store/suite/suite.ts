@@ -207,9 +207,9 @@ export const describeStore = (
         expect(await listed({ order: 'asc', after: { startedAt: start, id: 'ib' } })).toEqual(['ic', 'id']);
       });
 
-      it('filters by metadata pairs, template and inclusive start, and counts the same rows', async () => {
+      it('filters by metadata pairs, template, ids, inclusive start and end, and counts the same rows', async () => {
         await run(sandbox('i1', { metadata: { user: 'ann', app: 'x' } }), start);
-        await run(sandbox('i2', { metadata: { user: 'ann', app: '"y"' } }), start + 1);
+        await run(sandbox('i2', { metadata: { user: 'ann', app: '"y"' }, endAt: start + 15_001 }), start + 1);
         await run(
           sandbox('i3', { metadata: { user: 'bob', 'a"k\\': '1' }, templateId: 'tother' }),
           start + 2,
@@ -238,6 +238,10 @@ export const describeStore = (
           ],
           [{ templateId: 'tother' }, ['i3']],
           [{ startedFrom: start + 1 }, ['i3', 'i2']],
+          [{ ids: ['i1', 'i3', 'none'] }, ['i3', 'i1']],
+          [{ ids: [] }, []],
+          [{ endsUntil: start + 15_000 }, ['i3', 'i1']],
+          [{ endsUntil: start + 14_999 }, []],
         ] as const;
         for (const [filter, ids] of cases) {
           expect(await listed(filter)).toEqual(ids);
