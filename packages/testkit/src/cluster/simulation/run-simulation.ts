@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PlatformClient } from '@skerry/platform-client';
 import { type Counters, readCounters, readMemoryBytes } from './counters.ts';
 import { type Simulation, startSimulation } from './start-simulation.ts';
+import { measureTakeover, type Takeover } from './takeover.ts';
 
 export interface SimulationOptions {
   servers: number;
@@ -10,7 +11,15 @@ export interface SimulationOptions {
   steps: readonly number[];
   /** How long it is looked at while nothing happens. */
   idleMs: number;
+  /** Whether the first server is killed in the end. */
+  killsServer: boolean;
   onProgress: (what: string) => void;
+}
+
+export interface SimulationResult {
+  rows: SimulationRow[];
+  /** Undefined when no server was killed. */
+  takeover: Takeover | undefined;
 }
 
 /** What was measured with so many sandboxes. */
@@ -42,8 +51,8 @@ const REST_MS = 10_000;
 const READY_MS = 900_000;
 
 /** Starts servers and nodes, creates sandboxes up to each of the steps, and measures what they cost then. */
-export const runSimulation = async (options: SimulationOptions): Promise<SimulationRow[]> => {
-  const { nodes, servers, steps, idleMs, onProgress } = options;
+export const runSimulation = async (options: SimulationOptions): Promise<SimulationResult> => {
+  const { nodes, servers, steps, idleMs, killsServer, onProgress } = options;
   const last = steps.at(-1) ?? 0;
   const started = performance.now();
   const simulation = await startSimulation({
@@ -67,7 +76,7 @@ export const runSimulation = async (options: SimulationOptions): Promise<Simulat
       rows.push({ sandboxes, ...created, listMs, ...idle });
       onProgress(JSON.stringify(rows.at(-1)));
     }
-    return rows;
+    return { rows, takeover: killsServer ? await measureTakeover(simulation) : undefined };
   } finally {
     await simulation.close();
   }

@@ -12,6 +12,8 @@ export interface Simulation {
   readonly postgres: PostgresServer;
   readonly servers: readonly Service[];
   readonly nodeHosts: readonly Service[];
+  /** The addresses at which the servers reach each other. */
+  readonly peers: readonly string[];
   readonly apis: readonly PlatformClient[];
   close(): Promise<void>;
 }
@@ -82,8 +84,9 @@ export const startSimulation = async (options: {
     placed.map(({ name, machine, port }) => `${name}=${lab.host(machine).address}:${port}\n`).join(''),
   );
   const servers: Service[] = [];
+  const peers = serverNames.map((name) => `${lab.host(name).address}:${PEER_PORT}`);
   const apis: PlatformClient[] = [];
-  for (const name of serverNames) {
+  for (const [index, name] of serverNames.entries()) {
     const dataDir = join(folder, name);
     const [first = ''] = serverNames;
     if (name !== first) {
@@ -93,7 +96,7 @@ export const startSimulation = async (options: {
     const { service, ready } = await startSkerry(
       [
         ...['server', '--port', String(API_PORT), '--data', dataDir, '--json', '--nodes', nodesFile],
-        ...['--database-file', databaseFile, '--peer-listen', `${lab.host(name).address}:${PEER_PORT}`],
+        ...['--database-file', databaseFile, '--peer-listen', peers[index] as string],
         ...['--cert', join(certificates, 'platform.crt'), '--key', join(certificates, 'platform.key')],
         ...['--ca', join(certificates, 'ca.crt')],
         ...['--max-sandboxes', String(options.nodes * options.sandboxesPerNode)],
@@ -107,5 +110,5 @@ export const startSimulation = async (options: {
     apis.push(createPlatformClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey }));
   }
   const running = cleanup.move();
-  return { postgres, servers, nodeHosts, apis, close: () => running.disposeAsync() };
+  return { postgres, servers, nodeHosts, peers, apis, close: () => running.disposeAsync() };
 };
