@@ -57,6 +57,13 @@ export const toWarmRoom = (member: Member, obstacle: string | undefined): WarmRo
   return obstacle !== undefined || isShort ? 'short' : 'free';
 };
 
+/**
+ * Whether this server has found the sandboxes of a node that it owns, or knows that it cannot: until then they are reached as those of
+ * other servers are.
+ */
+export const isSettled = (member: Member | undefined): boolean =>
+  member !== undefined && (member.isUp ? member.isReady : member.problem !== undefined);
+
 /** What the other servers get to know of it. */
 export const toStatus = (member: Member): NodeStatus => ({
   state: toMemberState(member),

@@ -17,6 +17,7 @@ import { createMember, type Member, type MemberHooks } from './member.ts';
 import { createFollower } from './membership/follow.ts';
 import { toStoragePlace } from './node-storage.ts';
 import {
+  isSettled,
   type NodeView,
   noLoad,
   toOtherView,
@@ -344,10 +345,8 @@ export const createNodes = (options: NodesOptions): Nodes => {
     builder: async () => others?.builder(),
     openDoor: (name) => {
       const node = membership.nodes().find((one) => one.name === name);
-      const member = members.get(name);
-      // Of a node that was just taken over the sandboxes are found one by one.
-      const isTakingOver = member?.isUp === true && !member.isReady;
-      if (replica === undefined || node === undefined || (owns(name) && !isTakingOver)) return undefined;
+      if (replica === undefined || node === undefined || (owns(name) && isSettled(members.get(name))))
+        return undefined;
       return (...run) => replica.openDoor(node, ...run);
     },
     start: async (hooks) => {

@@ -133,6 +133,21 @@ describe('the ownership of nodes', () => {
     await ownership.close();
   });
 
+  it('connects to the nodes that it has claimed when it has claimed all, also when one cannot be', async () => {
+    const acts: string[] = [];
+    const { ownership } = open({
+      isIdle: async (node) => {
+        acts.push(`claim ${node}`);
+        if (node === 'n3') throw new Error('no database');
+        return true;
+      },
+      onGain: ({ name }) => void acts.push(`connect to ${name}`),
+    });
+    await expect(ownership.start()).rejects.toThrow('no database');
+    expect(acts).toEqual(['claim n1', 'claim n2', 'claim n3', 'connect to n1', 'connect to n2']);
+    await ownership.close();
+  });
+
   it('claims no node any more when it is stopped, and keeps its leases until it is closed', async () => {
     const { promise: idle, resolve: end } = Promise.withResolvers<boolean>();
     let asked = 0;

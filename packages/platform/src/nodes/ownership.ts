@@ -85,17 +85,22 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
     if (clock.elapsed() - renewedAt >= intervalMs) await renew();
   };
 
-  const claim = async (node: { name: string; address: string }): Promise<void> => {
+  const claim = async (node: { name: string; address: string }): Promise<NodeRow | undefined> => {
     // What began under the former lease would pass the fence again.
-    if (!(await isIdle(node.name))) return;
+    if (!(await isIdle(node.name))) return undefined;
     const row = await store.claimNode(node, holder);
-    if (row === undefined) return;
+    if (row === undefined) return undefined;
     owned.add(node.name);
     log.info('this server owns a node', { node: node.name, epoch: row.epoch });
-    options.onGain(row);
+    return row;
   };
 
-  const takeFree = async (taken: ReadonlySet<string>, share: number): Promise<void> => {
+  /** Calls back with each node that it has claimed. */
+  const takeFree = async (
+    taken: ReadonlySet<string>,
+    share: number,
+    onClaim: (row: NodeRow) => void,
+  ): Promise<void> => {
     for (const node of listed()) {
       if (isStopped) return;
       await renewInTime();
@@ -107,7 +112,8 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
       freeSince.set(node.name, since);
       // Another server may not have it in its list, or not start any more.
       const isLeft = clock.elapsed() - since >= holder.leaseMs;
-      if (owned.size < share || isLeft) await claim(node);
+      const row = owned.size < share || isLeft ? await claim(node) : undefined;
+      if (row !== undefined) onClaim(row);
     }
   };
 
@@ -136,7 +142,13 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
     );
     const servers = leases.filter(({ name }) => name.startsWith(serverLease)).length;
     const share = Math.ceil(listed().length / Math.max(servers, 1));
-    await takeFree(taken, share);
+    const claimed: NodeRow[] = [];
+    try {
+      await takeFree(taken, share, (row) => claimed.push(row));
+    } finally {
+      // Only now: to connect to many nodes takes so long that the last of them would be claimed late.
+      for (const row of claimed) if (owned.has(row.name)) options.onGain(row);
+    }
     await giveAway(share);
     const mayBuild = !taken.has(builderLease);
     isBuilder = owned.size > 0 && mayBuild && (await store.takeLease(builderLease, holder));
