@@ -102,7 +102,6 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const cordoned = new Set<string>();
   let stopFollowing = async (): Promise<void> => {};
   const turns = createTurns(1);
-  const never = new AbortController().signal;
 
   const reachable = (): ReachableNode[] => [...members.values()].flatMap(toReachable);
   const isCordoned = (node: string | null): boolean =>
@@ -156,7 +155,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
           obstacles.push(`${place.node} is full`);
         }
         throw noPlace(request, obstacles);
-      }, never),
+      }),
     provide: async (id, origin) => {
       if (!('rootfs' in origin) || !isImageOfNodes(origin.rootfs)) return;
       const name = (await store.findSandbox(id))?.node ?? '';

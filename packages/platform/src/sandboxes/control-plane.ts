@@ -262,8 +262,9 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
         next = undefined;
         return runRound();
       });
-      // The callers receive the rejection; later rounds only wait for the end.
-      round = next.catch(() => undefined);
+      round = next.catch(() => {
+        // The callers receive the rejection; later rounds only wait for the end.
+      });
     }
     await next;
     await reconcile.settled();

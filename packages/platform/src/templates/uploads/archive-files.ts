@@ -24,7 +24,6 @@ export interface ArchiveFiles {
 }
 
 const form = /^[0-9a-f]{64}$/;
-const never = new AbortController().signal;
 
 /** Undefined for what is missing. Throws every other error. */
 export const ifThere = (error: NodeJS.ErrnoException): undefined => {
@@ -34,7 +33,7 @@ export const ifThere = (error: NodeJS.ErrnoException): undefined => {
 
 export const createArchiveFiles = (folder: string): ArchiveFiles => {
   const turns = createTurns(1);
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => turns.take(work, never);
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => turns.take(work);
   const toPath = (hash: string): string => join(folder, hash);
   const read = async (hash: string): Promise<ArchiveFile | undefined> => {
     const found = await stat(toPath(hash)).catch(ifThere);
