@@ -38,6 +38,13 @@ export const closeOutsideConnections = async (
   return { hasChanged, needsNetwork };
 };
 
+/** The TCP sockets with a connection that stays, of sockets after `closeOutsideConnections`. */
+export const listTcpConnections = (sockets: readonly InternetSocket[]): InternetSocket[] =>
+  sockets.filter(
+    ({ protocol, state, destinationPort }) =>
+      protocol === IPPROTO_TCP && lives.has(state) && destinationPort !== 0,
+  );
+
 /** Both ends of a connection over loopback, from the side of `one`. */
 export interface ConnectionPair {
   one: InternetSocket;

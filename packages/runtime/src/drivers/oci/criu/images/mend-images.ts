@@ -4,6 +4,7 @@ import { closeOutsideConnections } from './connection-images.ts';
 import { shortenDeletedNames } from './deleted-names.ts';
 import { parseImage, toImageBytes } from './image-file.ts';
 import { resendLostPackets } from './lost-packets.ts';
+import { acceptRetractedWindows } from './retracted-windows.ts';
 import { allowRewriting } from './rewritten-files.ts';
 import { dropDeadWatches } from './watch-images.ts';
 
@@ -20,6 +21,7 @@ export const mendImages = async (folder: string, pids: readonly number[]): Promi
   const watchers = image.messages.flatMap((file) => file.inotify ?? []);
   const { hasChanged, needsNetwork } = await closeOutsideConnections(sockets);
   await resendLostPackets(sockets, folder);
+  await acceptRetractedWindows(sockets, folder);
   const hasDropped = await dropDeadWatches(watchers, pids);
   const hasShortened = await shortenDeletedNames(regular, folder);
   const allowsRewriting = allowRewriting(regular);
