@@ -8,8 +8,8 @@ const oci = useOci({ name: 'full', memory: true, internet: true });
 const MIB = 2 ** 20;
 
 // The limit on the memory of sockets follows from that of the sandbox: these connections need less than that of the large
-// one, and as much as there is in the small one. There the kernel takes back what receivers had announced: surely with
-// this seed.
+// one, and as much as there is in the small one. There the kernel takes back what receivers had announced: the seed
+// is one with which it does.
 describe.each([
   { memoryMb: 2048, fullCount: 20, rounds: 0, seed: 1 },
   { memoryMb: 256, fullCount: 5, rounds: 3, seed: 9 },
