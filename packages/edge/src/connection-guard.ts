@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import type { ConnectionBounds } from './connection-bounds.ts';
 import { firstHeadTimes, limitFirstHead } from './first-head.ts';
+import { answerMalformed } from './malformed-requests.ts';
 
 /** Knows of each connection what its requests have shown, so that a caller that shows nothing cannot take those of others. */
 export interface ConnectionGuard {
@@ -43,7 +44,7 @@ const QUIET_MS = 60_000;
 /**
  * Bounds the connections of a server: those that have shown nothing, those without a key, both in all and from one address, and all.
  * When a bound is reached, the server closes the oldest connection with the fewest rights; if there is none, the new one. No connection of a
- * caller with a key ends for another. A connection whose first request does not come in time ends. Addresses of this host, as of a proxy, have no bound of their own.
+ * caller with a key ends for another. A connection whose first request does not come in time ends, as does one on which comes what is not HTTP. Addresses of this host, as of a proxy, have no bound of their own.
  */
 export const guardConnections = (
   server: Server,
@@ -126,12 +127,14 @@ export const guardConnections = (
     });
   });
   const noteRequest = limitFirstHead(server, firstHeadTimes);
+  const noteResponse = answerMalformed(server);
   // Held by Node, should the counts above ever miss one.
   server.maxConnections = bounds.all + 1;
 
   return {
     begin({ socket }, response) {
       noteRequest(socket);
+      noteResponse(socket, response);
       const connection = open.get(socket);
       if (connection === undefined) return;
       connection.underWay += 1;

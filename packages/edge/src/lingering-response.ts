@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 
 /** How long a connection that is to close still takes the rest of a request after its answer. */
-const LINGER_MS = 5000;
+export const LINGER_MS = 5000;
 
 /**
  * A response that ends its connection only after the rest of its request has come, or `LINGER_MS` later. Its bytes leave at once.
