@@ -8,38 +8,42 @@ import { requireFewDescriptors } from './obstacles/descriptors.ts';
 import { readProcessTree, type TreeProcess } from './obstacles/process-tree.ts';
 import { requireSessions } from './obstacles/require-sessions.ts';
 import { hasSpawner } from './obstacles/spawner.ts';
+import { hasUnreadEvents } from './obstacles/unread-events.ts';
 
 const DEADLINE_MS = 3_000;
+/** A program that reads its watches at all reads them sooner; for one that does not, no pause should take long. */
+const EVENTS_DEADLINE_MS = 1_000;
 
 /**
  * Freezes the cgroup at a moment at which CRIU can dump its processes; after every other moment they run for a while.
- * - None waits for a child to execute its program: CRIU cannot stop such a parent, gives up after 10 s, and most
- * programs start
- * others so. After 3 s they are frozen as they are: other states that look the same (a parent that was stopped just
- * then) can be
+ * - None waits for a child to execute its program: CRIU cannot stop such a parent, gives up after 10 s, and most programs start
+ * others so. After 3 s they are frozen as they are: other states that look the same (a parent that was stopped just then) can be
  * dumped.
  * - None is stopped: CRIU would wait for it for as long as it is frozen. It is continued.
- * - The first process, `first`, has reaped every zombie. CRIU sometimes does not recreate a session that holds zombies,
- * and the
+ * - The first process, `first`, has reaped every zombie. CRIU sometimes does not recreate a session that holds zombies, and the
  * restore hangs.
  * - The agent has no connection of the host, and no closed connection waits to be accepted.
- * Rejects as `freeze`, and with `unavailable` when there is always another obstacle, more is open than can be dumped,
- * or sessions could not be restored; all processes continue then.
+ * - Every event of a watch has been read, as the image does not contain it. After 1 s unread ones are lost to what is restored.
+ * Rejects as `freeze`, and with `unavailable` when there is always another obstacle, more is open than can be dumped, or sessions could
+ * not be restored; all processes continue then.
  */
 export const freezeAtRest = async (cgroup: Cgroup, first: number): Promise<void> => {
-  const deadline = Date.now() + DEADLINE_MS;
+  const startedAt = Date.now();
   await cgroup.freeze();
   try {
     for (let tries = 1; ; tries++) {
       const members = await cgroup.members();
       const stopped = await findStopped(members);
-      const isLate = Date.now() > deadline;
+      const elapsedMs = Date.now() - startedAt;
+      const isLate = elapsedMs > DEADLINE_MS;
       const tree = await readProcessTree(first);
       const unrest = await findUnrest({ stopped, members, tree });
       if (unrest === undefined && (isLate || !(await hasSpawner(members)))) {
         await requireFewDescriptors(members);
-        requireSessions(tree);
-        return;
+        if (elapsedMs > EVENTS_DEADLINE_MS || !(await hasUnreadEvents(members))) {
+          requireSessions(tree);
+          return;
+        }
       }
       if (unrest !== undefined && isLate) throw new RuntimeError('unavailable', unrest);
       for (const pid of stopped) signalProcess(pid, 'SIGCONT');

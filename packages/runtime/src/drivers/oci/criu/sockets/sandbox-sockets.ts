@@ -1,15 +1,10 @@
-import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createYielder } from '../../../../concurrency/yielder.ts';
 import koffi, { libc } from '../../../../kernel/native.ts';
 import type { Cgroup } from '../../cgroup/cgroup.ts';
-import { type Descriptor, listDescriptors, readDescriptor } from '../obstacles/descriptors.ts';
+import { borrowDescriptor } from '../obstacles/borrow-descriptor.ts';
+import { listDescriptors, readDescriptor } from '../obstacles/descriptors.ts';
 
-// Numbers since 5.3 and 5.6, the same on every architecture.
-const SYS_PIDFD_OPEN = 434;
-const SYS_PIDFD_GETFD = 438;
-
-const nativeSyscall = libc.func('long syscall(long, int, int, int)');
 const nativeGet = libc.func('int getsockopt(int, int, int, _Out_ void *, _Inout_ void *)');
 const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigned int)');
 const nativeReceive = libc.func(
@@ -46,8 +41,6 @@ export const visitSockets = async (
   cgroup: Pick<Cgroup, 'freeze' | 'members'>,
   visit: (socket: SandboxSocket) => void,
 ): Promise<void> => {
-  // A running process may close its socket meanwhile: then the duplicate here is the last one, and closing that may
-  // wait for unsent data.
   await cgroup.freeze();
   await visitFrozenSockets(await cgroup.members(), visit);
 };
@@ -64,25 +57,9 @@ export const visitFrozenSockets = async (
     const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1];
     if (inode !== undefined && !seen.has(inode)) {
       seen.add(inode);
-      visitSocket(descriptor, (fd) => visit(toSocket(fd, inode)));
+      borrowDescriptor(descriptor, (fd) => visit(toSocket(fd, inode)));
     }
     await yielder();
-  }
-};
-
-const visitSocket = ({ pid, name }: Descriptor, visit: (fd: number) => void): void => {
-  const process = nativeSyscall(SYS_PIDFD_OPEN, pid, 0, 0) as number;
-  if (process < 0) return;
-  try {
-    const socket = nativeSyscall(SYS_PIDFD_GETFD, process, Number(name), 0) as number;
-    if (socket < 0) return;
-    try {
-      visit(socket);
-    } finally {
-      closeSync(socket);
-    }
-  } finally {
-    closeSync(process);
   }
 };
 
