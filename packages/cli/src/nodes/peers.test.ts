@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Credentials, loadCredentials } from '@skerry/runtime/node';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../log/log.ts';
 import { listenForPeers, type RunningPeers } from './peers.ts';
 import { writeCertificates } from './write-certificates.ts';
@@ -54,6 +54,17 @@ it('pass calls between servers with certificates of the platform, which are told
   expect(await direct.text()).toBe('false GET / ');
   two.server.close();
   two.server.closeAllConnections();
+});
+
+it('leave no listener on a connection that they use again', async () => {
+  const [one, two] = [await listen(load('platform', 'platform')), await listen(load('platform', 'platform'))];
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  onTestFinished(() => void process.off('warning', note));
+  for (let round = 0; round < 15; round += 1)
+    await text(await one.peers.send(two.peers.address, call, signal));
+  expect(warnings).toEqual([]);
 });
 
 it('accept no certificate of a node, and call no node', async () => {

@@ -73,8 +73,8 @@ export async function listenForPeers({
         const request = openRequest({ ...parseAddress(address), agent, method, path, headers, signal });
         const late = setTimeout(() => request.destroy(new Error('it cannot be reached')), CONNECT_MS);
         request.once('socket', (socket) => {
-          if (!socket.connecting) clearTimeout(late);
-          socket.once('secureConnect', () => clearTimeout(late));
+          if (request.reusedSocket) clearTimeout(late);
+          else socket.once('secureConnect', () => clearTimeout(late));
         });
         request.once('error', reject).once('close', () => clearTimeout(late));
         request.once('response', resolve);
