@@ -44,7 +44,7 @@ const QUIET_MS = 60_000;
 /**
  * Bounds the connections of a server: those that have shown nothing, those without a key, both in all and from one address, and all.
  * When a bound is reached, the server closes the oldest connection with the fewest rights; if there is none, the new one. No connection of a
- * caller with a key ends for another. A connection whose first request does not come in time ends, as does one on which comes what is not HTTP. Addresses of this host, as of a proxy, have no bound of their own.
+ * caller with a key ends for another. A connection whose first request does not come in time ends. A connection that sends something other than HTTP gets an error and ends. Addresses of this host, as of a proxy, have no bound of their own.
  */
 export const guardConnections = (
   server: Server,

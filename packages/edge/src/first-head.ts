@@ -27,7 +27,7 @@ export const limitFirstHead = (
     // The event loop reads from sockets between its timers and what was set here.
     setImmediate(() => {
       for (const socket of late) {
-        if (!openedAt.delete(socket)) continue;
+        if (!openedAt.delete(socket) || !socket.writable) continue;
         socket.write(TOO_LATE);
         socket.destroySoon();
       }

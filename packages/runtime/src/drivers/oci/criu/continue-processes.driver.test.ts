@@ -14,10 +14,10 @@ import { useOci } from '../testing/oci-fixture.ts';
 import { expectTalk, startTalker } from '../testing/talker-lab.ts';
 import { continueProcesses } from './continue-processes.ts';
 import type { DumpOptions } from './criu.ts';
+import { MAX_DESCRIPTORS } from './descriptors/list-descriptors.ts';
 import { dumpMemory } from './dump.ts';
 import { freezeAtRest } from './freeze-at-rest.ts';
 import { waitForClosedHostConnections } from './host-connections.ts';
-import { MAX_DESCRIPTORS } from './obstacles/descriptors.ts';
 
 const oci = useOci({ name: 'runon', memory: true });
 const { create, dataDir, toId } = oci;

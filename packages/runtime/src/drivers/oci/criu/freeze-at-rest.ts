@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../../error.ts';
 import { signalProcess } from '../../../kernel/signal-process.ts';
 import type { Cgroup } from '../cgroup/cgroup.ts';
+import { requireFewDescriptors } from './descriptors/list-descriptors.ts';
 import { hasHostConnection, hasPendingConnection } from './host-connections.ts';
-import { requireFewDescriptors } from './obstacles/descriptors.ts';
 import { readProcessTree, type TreeProcess } from './obstacles/process-tree.ts';
 import { requireSessions } from './obstacles/require-sessions.ts';
 import { hasSpawner } from './obstacles/spawner.ts';
 import { hasUnreadEvents } from './obstacles/unread-events.ts';
 
 const DEADLINE_MS = 3_000;
-/** A program that reads its watches at all reads them sooner; for one that does not, no pause should take long. */
+/** A program that reads its watches reads them sooner. For one that does not, no pause should take long. */
 const EVENTS_DEADLINE_MS = 1_000;
 
 /**
@@ -23,27 +23,27 @@ const EVENTS_DEADLINE_MS = 1_000;
  * - The first process, `first`, has reaped every zombie. CRIU sometimes does not recreate a session that holds zombies, and the
  * restore hangs.
  * - The agent has no connection of the host, and no closed connection waits to be accepted.
- * - Every event of a watch has been read, as the image does not contain it. After 1 s unread ones are lost to what is restored.
+ * - Every event of a watch has been read, as the image would not contain it. Events that are the last obstacle for 1 s are dropped from
+ * the image.
  * Rejects as `freeze`, and with `unavailable` when there is always another obstacle, more is open than can be dumped, or sessions could
  * not be restored; all processes continue then.
  */
 export const freezeAtRest = async (cgroup: Cgroup, first: number): Promise<void> => {
-  const startedAt = Date.now();
+  const deadline = Date.now() + DEADLINE_MS;
+  let eventsDeadline: number | undefined;
   await cgroup.freeze();
   try {
     for (let tries = 1; ; tries++) {
       const members = await cgroup.members();
       const stopped = await findStopped(members);
-      const elapsedMs = Date.now() - startedAt;
-      const isLate = elapsedMs > DEADLINE_MS;
+      const isLate = Date.now() > deadline;
       const tree = await readProcessTree(first);
       const unrest = await findUnrest({ stopped, members, tree });
       if (unrest === undefined && (isLate || !(await hasSpawner(members)))) {
         await requireFewDescriptors(members);
-        if (elapsedMs > EVENTS_DEADLINE_MS || !(await hasUnreadEvents(members))) {
-          requireSessions(tree);
-          return;
-        }
+        requireSessions(tree);
+        eventsDeadline ??= Date.now() + EVENTS_DEADLINE_MS;
+        if (Date.now() > eventsDeadline || !(await hasUnreadEvents(members))) return;
       }
       if (unrest !== undefined && isLate) throw new RuntimeError('unavailable', unrest);
       for (const pid of stopped) signalProcess(pid, 'SIGCONT');

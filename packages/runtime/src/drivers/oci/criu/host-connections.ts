@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import { listUnixListeners } from '../../../network/unix-listeners.ts';
-import { listDescriptors, readDescriptor, requireFewDescriptors } from './obstacles/descriptors.ts';
+import { listDescriptors, readDescriptor, requireFewDescriptors } from './descriptors/list-descriptors.ts';
 
 const DEADLINE_MS = 2_000;
 

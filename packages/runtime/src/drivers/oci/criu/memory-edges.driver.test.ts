@@ -82,6 +82,7 @@ assert libc.ptrace(0x4206, int(os.read(r, 20)), 0, 0) == 0`,
     'by its name',
     's = socket.socket(socket.AF_UNIX); s.bind("/root/socket"); by_name = os.open("/root/socket", os.O_PATH)',
   ],
+  ['by its name', 'watch = libc.inotify_init1(0); by_name = os.open("/proc/self/fd/%d" % watch, os.O_PATH)'],
   ['packet mode', 'pipe = os.pipe2(os.O_DIRECT)'],
   [
     'corked',

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createYielder } from '../../../../concurrency/yielder.ts';
 import type { FileHandle, Inotify, Watch } from '../../../../gen/criu/images/images_pb.ts';
-import { listDescriptors } from '../obstacles/descriptors.ts';
+import { listDescriptors } from '../descriptors/list-descriptors.ts';
 
 /**
  * Removes the watches of files that are deleted but open: CRIU can restore such a file, but cannot find it again from its watch.

@@ -2,8 +2,8 @@ import { constants, readdirSync, readFileSync, readlinkSync, statfsSync, statSyn
 import { createYielder } from '../../../../concurrency/yielder.ts';
 import { readIfPresent } from '../../../../kernel/read-if-present.ts';
 import { O_PATH } from '../../../../kernel/syscalls.ts';
+import { listDescriptors, MAX_DESCRIPTORS } from '../descriptors/list-descriptors.ts';
 import { type SocketOption, visitFrozenSockets } from '../sockets/sandbox-sockets.ts';
-import { listDescriptors, MAX_DESCRIPTORS } from './descriptors.ts';
 
 /**
  * Finds out why CRIU could not dump frozen processes, where the cause is something that they hold: call it when CRIU

@@ -1,24 +1,40 @@
 import { createYielder } from '../../../../concurrency/yielder.ts';
-import { ioctl } from '../../../../kernel/syscalls.ts';
-import { borrowDescriptor } from './borrow-descriptor.ts';
-import { listDescriptors, readDescriptor } from './descriptors.ts';
+import { RuntimeError } from '../../../../error.ts';
+import { ioctl, SyscallError } from '../../../../kernel/syscalls.ts';
+import { borrowDescriptor } from '../descriptors/borrow-descriptor.ts';
+import { listDescriptors, readDescriptor } from '../descriptors/list-descriptors.ts';
 
 /** asm-generic/ioctls.h: the bytes that can be read. */
 const FIONREAD = 0x541b;
 
 /**
- * Whether a watch of the processes, which are frozen, has events that none of them has read. CRIU restores a watch without them
- * (criu/fsnotify.c), and a program that waits for one of them would wait for ever.
+ * Whether a watch of the processes, which are frozen, has events that none of them has read. CRIU restores a watch without its unread
+ * events (criu/fsnotify.c), and a program that waits for one of them waits for ever. Rejects with `unavailable` when a watch is open as a
+ * path only, `O_PATH`: CRIU cannot open it so again.
  */
 export const hasUnreadEvents = async (pids: readonly number[]): Promise<boolean> => {
   const yielder = createYielder();
-  const size = Buffer.alloc(4);
   for (const descriptor of listDescriptors(pids)) {
     if (readDescriptor(descriptor) === 'anon_inode:inotify') {
-      borrowDescriptor(descriptor, (fd) => ioctl(fd, FIONREAD, size));
-      if (size.readInt32LE() > 0) return true;
+      let sizeBytes = 0;
+      borrowDescriptor(descriptor, (fd) => {
+        sizeBytes = readUnreadBytes(fd);
+      });
+      if (sizeBytes > 0) return true;
     }
     await yielder();
   }
   return false;
+};
+
+const readUnreadBytes = (fd: number): number => {
+  const size = Buffer.alloc(4);
+  try {
+    ioctl(fd, FIONREAD, size);
+  } catch (cause) {
+    // A path has no such call.
+    if (!(cause instanceof SyscallError) || cause.code !== 'EBADF') throw cause;
+    throw new RuntimeError('unavailable', 'a watch is open by its name alone', { cause });
+  }
+  return size.readInt32LE();
 };

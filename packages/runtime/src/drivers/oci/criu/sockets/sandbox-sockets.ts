@@ -2,8 +2,8 @@ import { constants } from 'node:os';
 import { createYielder } from '../../../../concurrency/yielder.ts';
 import koffi, { libc } from '../../../../kernel/native.ts';
 import type { Cgroup } from '../../cgroup/cgroup.ts';
-import { borrowDescriptor } from '../obstacles/borrow-descriptor.ts';
-import { listDescriptors, readDescriptor } from '../obstacles/descriptors.ts';
+import { borrowDescriptor } from '../descriptors/borrow-descriptor.ts';
+import { listDescriptors, readDescriptor } from '../descriptors/list-descriptors.ts';
 
 const nativeGet = libc.func('int getsockopt(int, int, int, _Out_ void *, _Inout_ void *)');
 const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigned int)');

@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { pid } from 'node:process';
 import { expect, it } from 'vitest';
-import { listDescriptors, MAX_DESCRIPTORS, readDescriptor, requireFewDescriptors } from './descriptors.ts';
+import {
+  listDescriptors,
+  MAX_DESCRIPTORS,
+  readDescriptor,
+  requireFewDescriptors,
+} from './list-descriptors.ts';
 
 /** More than the allowed maximum. */
 const NOBODY = 2 ** 30;
