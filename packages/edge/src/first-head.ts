@@ -1,10 +1,9 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { TOO_LATE, toLastAnswer } from './malformed-requests.ts';
 
 /** How long the head of the first request on a connection may take, and how late the end of that time may be noticed. */
 export const firstHeadTimes = { headMs: 10_000, checkMs: 5_000 };
-
-const TOO_LATE = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
 
 /**
  * Ends connections of a server on which no request has come for `headMs`, with 408. What waits to be read is read first: Node's own
@@ -28,7 +27,7 @@ export const limitFirstHead = (
     setImmediate(() => {
       for (const socket of late) {
         if (!openedAt.delete(socket) || !socket.writable) continue;
-        socket.write(TOO_LATE);
+        socket.write(toLastAnswer(TOO_LATE));
         socket.destroySoon();
       }
     });

@@ -2,12 +2,17 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { LINGER_MS } from './lingering-response.ts';
 
+export const TOO_LATE = '408 Request Timeout';
+
 /** The status for each code of Node's errors. Every other code gets 400. */
 const statusOf: Record<string, string> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  ERR_HTTP_REQUEST_TIMEOUT: TOO_LATE,
 };
+
+/** What a connection receives that ends without a response of a handler. */
+export const toLastAnswer = (status: string): string => `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`;
 
 /**
  * Answers what a server cannot read as a request, and takes the rest of it until the client closes the connection, for at most
@@ -28,7 +33,7 @@ export const answerMalformed = (server: Server): ((socket: Socket, response: Ser
     }
     answered.add(socket);
     const status = statusOf[error.code ?? ''] ?? '400 Bad Request';
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+    socket.end(toLastAnswer(status));
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
       // Its parser has not failed: the rest would be a request, whose answer the client does not get.
       socket.destroySoon();

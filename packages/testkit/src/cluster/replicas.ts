@@ -8,6 +8,8 @@ import { type DatabaseCluster, startDatabaseCluster } from './database-cluster.t
 export interface Replicas extends DatabaseCluster {
   /** The server that owns a node, by the highest epoch in the logs. */
   ownerOf(node: string): Replica;
+  /** The lines with this text in the logs of both servers. */
+  logged(text: string): string[];
   /** The states of all nodes, as one server says. */
   statesAt(replica: Replica): Promise<string[]>;
   /** Resolves when each server owns a node, and both say that all are ready. */
@@ -29,11 +31,7 @@ export async function startReplicas({
 
   const ownerOf = (node: string): Replica => {
     const claims = cluster.replicas.flatMap((replica) =>
-      replica
-        .service()
-        .log()
-        .split('\n')
-        .filter((line) => line.includes('this server owns a node'))
+      linesOf(replica, 'this server owns a node')
         .map((line) => JSON.parse(line) as { node: string; epoch: number })
         .filter((claim) => claim.node === node)
         .map(({ epoch }) => ({ replica, epoch })),
@@ -49,6 +47,7 @@ export async function startReplicas({
   return {
     ...running,
     ownerOf,
+    logged: (text) => cluster.replicas.flatMap((replica) => linesOf(replica, text)),
     statesAt,
     areShared: async () => {
       await expect.poll(() => new Set(nodes.map(ownerOf)).size).toBe(2);
@@ -62,6 +61,12 @@ export async function startReplicas({
       }),
   };
 }
+
+const linesOf = ({ service }: Replica, text: string): string[] =>
+  service()
+    .log()
+    .split('\n')
+    .filter((line) => line.includes(text));
 
 /** Repeats a call until it succeeds, as a client that heeds `Retry-After`. */
 export async function insist<T>(call: () => Promise<T>): Promise<T> {

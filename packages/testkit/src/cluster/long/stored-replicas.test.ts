@@ -44,14 +44,6 @@ describe.skipIf(findPostgres() === undefined)('two servers with one blob store',
   const stored = (folder = blobs): string[] => keys(folder).filter((key) => key.startsWith('snapshots/'));
   const images = (): string[] => keys().filter((key) => key.startsWith('images/'));
   const copies = (): string[] => [...new Set(stored().map((key) => key.split('/')[1] ?? ''))];
-  /** The lines of both servers with this text. */
-  const logged = (text: string): string[] =>
-    cluster.replicas.flatMap(({ service }) =>
-      service()
-        .log()
-        .split('\n')
-        .filter((line) => line.includes(text)),
-    );
   const other = (replica: Replica): Replica => cluster.replicas.find((one) => one !== replica) as Replica;
   const at = (replica: Replica, { sandboxId }: Sandbox): Promise<Sandbox> =>
     Sandbox.connect(sandboxId, replica.connection);
@@ -187,7 +179,7 @@ describe.skipIf(findPostgres() === undefined)('two servers with one blob store',
     const { snapshotId } = await source.createSnapshot();
     await source.kill();
     // Its manifest alone is not enough: a server may not have heard yet that the node is done.
-    await expect.poll(() => logged('a snapshot is in the blob store')).toHaveLength(1);
+    await expect.poll(() => replicas.logged('a snapshot is in the blob store')).toHaveLength(1);
     await cluster.node(home).stop('SIGKILL');
     await expect.poll(() => cluster.states()).toMatchObject({ [home]: 'lost' });
     for (const [from, path, content] of [
@@ -205,7 +197,7 @@ describe.skipIf(findPostgres() === undefined)('two servers with one blob store',
         await sandbox.kill();
       }
     }
-    const copied = logged('an image was copied to a node');
+    const copied = replicas.logged('an image was copied to a node');
     expect(copied).toHaveLength(1);
     expect(copied[0]).toContain('the blob store');
     await cluster.startNode(home);
