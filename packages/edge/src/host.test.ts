@@ -65,8 +65,23 @@ it('refuses a port without an id, also where a domain is missing', () => {
 
 it('compares host names without their port and the dot of the root', () => {
   const pair = { 'e2b-sandbox-id': 'i1', 'e2b-sandbox-port': '80' };
-  for (const host of ['localhost.', 'LOCALHOST:1', '[::1]', 'Shared.Test.:8443', 'sandbox.x:'])
+  for (const host of ['localhost.', 'LOCALHOST:1', '[::1]', 'Shared.Test.:8443', 'sandbox.localhost:'])
     expect(platformFor({ host, ...pair }), host).toEqual({ sandboxId: 'i1', port: 80 });
   for (const host of ['localhost:+1', 'localhost:1.0', 'localhost:a'])
     expect(platformFor({ host, ...pair }), host).toBeUndefined();
+});
+
+it.each([
+  ['sandboxes.test', '8080-i1.sandboxes.test:3000'],
+  ['Sandboxes.Test.:443', '8080-i1.sandboxes.test'],
+  ['localhost:4000', '8080-i1.localhost'],
+  ['10.0.0.5:4000', '8080-i1.10.0.0.5:4000'],
+])('routes names below the domain %s without its port: %s', (configured, host) => {
+  expect(parseTarget({ host }, { domain: configured, sharedHosts })).toEqual({ sandboxId: 'i1', port: 8080 });
+});
+
+it('says which option a name of another domain needs', () => {
+  const pair = { 'e2b-sandbox-id': 'i1', 'e2b-sandbox-port': '80' };
+  expect(() => platformFor({ host: '8080-i1.attacker.example' })).toThrow('--domain');
+  expect(() => platformFor({ host: 'sandbox.attacker.example', ...pair })).toThrow('--shared-host');
 });

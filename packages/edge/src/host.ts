@@ -11,33 +11,44 @@ export interface HostRules {
 }
 
 /**
- * Parses the sandbox and port of a request from its headers. The leftmost label of the host name is
- * `{port}-{sandboxID}`; text after a second dash is ignored. On a host that many sandboxes share (`localhost`, an IP
- * address, `sandbox.*`, a configured one) `E2b-Sandbox-Id` and `E2b-Sandbox-Port` decide, and elsewhere they are
- * ignored. Returns undefined for a request that is not addressed to a sandbox.
- * @throws ApiError `invalid_argument` when it is addressed to a sandbox but the address is malformed
+ * Parses the sandbox and port of a request from its headers. The host name is `{port}-{sandboxID}.{domain}`, with the configured domain
+ * or `localhost`; text after a second dash is ignored. On a host that many sandboxes share (`localhost`, an IP address,
+ * `sandbox.{domain}`, a configured one) `E2b-Sandbox-Id` and `E2b-Sandbox-Port` decide, and elsewhere they are ignored. Returns undefined
+ * for a request that is not addressed to a sandbox.
+ * @throws ApiError `invalid_argument` when it is addressed to a sandbox but the address is malformed, or of another domain
  */
 export const parseTarget = (headers: IncomingHttpHeaders, rules: HostRules): Target | undefined => {
   const hostname = toHostname(headers.host ?? '');
-  const shared = hostname.startsWith('sandbox.') || rules.sharedHosts.includes(hostname);
-  if (shared || hostname === 'localhost' || isIP(hostname) !== 0) {
-    const id = single(headers['e2b-sandbox-id']);
-    const port = single(headers['e2b-sandbox-port']);
+  const domains = [toHostname(rules.domain), 'localhost'];
+  const id = single(headers['e2b-sandbox-id']);
+  const port = single(headers['e2b-sandbox-port']);
+  const isForSandboxes = domains.some((domain) => hostname === `sandbox.${domain}`);
+  if (
+    isForSandboxes ||
+    hostname === 'localhost' ||
+    isIP(hostname) !== 0 ||
+    rules.sharedHosts.includes(hostname)
+  ) {
     if (id !== undefined && port !== undefined) return { sandboxId: parseId(id), port: parsePort(port) };
     if (id !== undefined || port !== undefined)
       throw invalid('E2b-Sandbox-Id and E2b-Sandbox-Port must be sent together');
-    if (hostname.startsWith('sandbox.'))
+    if (isForSandboxes)
       throw invalid(`host ${hostname} serves many sandboxes: send E2b-Sandbox-Id and E2b-Sandbox-Port`);
     return undefined;
   }
+  if (hostname.startsWith('sandbox.') && (id ?? port) !== undefined)
+    throw invalid('the E2b-Sandbox headers do not count on this host: name it by --shared-host');
 
   const dot = hostname.indexOf('.');
   const label = dot === -1 ? hostname : hostname.slice(0, dot);
-  const underDomain = hostname.endsWith(`.${toHostname(rules.domain)}`);
-  if (!/^[0-9]+-/.test(label) && !(underDomain && label.includes('-'))) return undefined;
-  if (dot === -1) throw invalid('host must be {port}-{sandboxID}.{domain}');
-  const [port = '', id = ''] = label.split('-');
-  return { port: parsePort(port), sandboxId: parseId(id) };
+  const isOfDomain = dot !== -1 && domains.includes(hostname.slice(dot + 1));
+  if (!/^[0-9]+-/.test(label) && !(isOfDomain && label.includes('-'))) return undefined;
+  if (!isOfDomain)
+    throw invalid(
+      'host must be {port}-{sandboxID}.{domain}, with the domain of this server: --domain, or localhost',
+    );
+  const [portText = '', idText = ''] = label.split('-');
+  return { port: parsePort(portText), sandboxId: parseId(idText) };
 };
 
 /** Host names are compared without case, port and the dot of the root. */

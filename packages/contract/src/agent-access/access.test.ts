@@ -65,6 +65,64 @@ describe('checkAccess to /files with the token', () => {
   });
 });
 
+describe('a signature', () => {
+  const [signed] = vectors.requests;
+  const { signature = '', ...rest } = signed?.query ?? {};
+  const check = (query: URLSearchParams | Record<string, string>): unknown =>
+    checkAccess(
+      { route: 'GET /files', given: undefined, query: new URLSearchParams(query) },
+      createTokenVerifier(signed?.token ?? '', vectors.now * 1000),
+    );
+
+  it('has one spelling', () => {
+    expect(check({ ...rest, signature })).toBe('signature');
+    const text = signature.slice('v1_'.length);
+    // The last character holds two bits that no decoder reads.
+    const last = String.fromCharCode(signature.charCodeAt(signature.length - 1) + 1);
+    const others = [
+      `${signature}=`,
+      `${signature.slice(0, -1)}${last}`,
+      signature.replaceAll('/', '_').replaceAll('+', '-'),
+      signature.toLowerCase(),
+      `V1_${text}`,
+      text,
+      ` ${signature}`,
+      `${signature} `,
+      `${signature}\n`,
+      `${text.slice(0, 8)}\n${text.slice(8)}`,
+      `${signature},${signature}`,
+    ];
+    for (const other of others)
+      expect(
+        thrownBy(() => check({ ...rest, signature: other })),
+        other,
+      ).toMatchObject({
+        code: 'unauthenticated',
+      });
+  });
+
+  it.each([
+    ['path', 'other.txt'],
+    ['username', 'root'],
+    ['signature', 'v1_wrong'],
+  ])('does not count where the query has %s twice', (name, value) => {
+    for (const twice of [value, { ...rest, signature }[name] ?? '']) {
+      const query = new URLSearchParams({ ...rest, signature });
+      query.append(name, twice);
+      expect(thrownBy(() => check(query))).toMatchObject({ code: 'invalid_argument' });
+    }
+  });
+
+  it.each(['01795168860', '+1795168860', '1795168860 ', '1795168860.0', '1e9', '-0', ''])(
+    'is refused with the expiration "%s"',
+    (expiration) => {
+      expect(thrownBy(() => check({ ...rest, signature, signature_expiration: expiration }))).toMatchObject({
+        code: 'invalid_argument',
+      });
+    },
+  );
+});
+
 describe('checkAccess to /files with the hash of the token', () => {
   const [signed] = vectors.requests;
   const check = (given: string | undefined, query: Record<string, string>): unknown =>

@@ -22,11 +22,19 @@ export const createSignature = (input: SignatureInput): string => {
   return `v1_${createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '')}`;
 };
 
-/** The signature of a query. Throws `unauthenticated` when it has none, `invalid_argument` for an expiration that is no integer. */
+/** The parameters that a signature covers, and itself: readers of queries do not agree on which of two counts. */
+const SIGNED_PARAMETERS = ['path', 'username', 'signature', 'signature_expiration'];
+
+/**
+ * The signature of a query. Throws `unauthenticated` when it has none, `invalid_argument` for an expiration that is no integer in its
+ * shortest form, and for a parameter of the signature that stands twice.
+ */
 export const readSignature = (query: URLSearchParams): { signature: string; expiration?: string } => {
+  for (const name of SIGNED_PARAMETERS)
+    if (query.getAll(name).length > 1) throw invalid(`${name} may stand once in a signed URL`);
   const signature = query.get('signature') ?? '';
   const expiration = query.get('signature_expiration') ?? undefined;
-  if (expiration !== undefined && !/^-?\d{1,15}$/.test(expiration)) {
+  if (expiration !== undefined && !/^(?:0|-?[1-9]\d{0,14})$/.test(expiration)) {
     throw invalid('signature_expiration must be a Unix time in seconds');
   }
   if (signature === '') throw new ApiError('unauthenticated', 'missing signature query parameter');

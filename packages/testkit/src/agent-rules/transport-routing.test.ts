@@ -30,7 +30,7 @@ const shortText = {
 };
 
 describe('the routing headers', () => {
-  it.each(['localhost', '127.0.0.1', '[::1]', 'sandbox.example.org', 'localhost:1234'])(
+  it.each(['localhost', '127.0.0.1', '[::1]', 'sandbox.localhost', 'localhost:1234'])(
     'rule 10-46: on %s count as a pair, and one alone is refused',
     async (host) => {
       const [id, port] = [{ 'E2b-Sandbox-Id': sandbox.sandboxId }, { 'E2b-Sandbox-Port': '49983' }];
@@ -48,6 +48,16 @@ describe('the routing headers', () => {
 });
 
 describe('the host name', () => {
+  it.each([
+    'attacker.example',
+    'attacker.example:80',
+    'localhost.attacker.example',
+    'a.localhost',
+    '127.0.0.1',
+  ])('rule 11-7: is refused with 400 below the domain %s, which is not one of the server', async (domain) => {
+    expect(await ask({ host: `49983-${sandbox.sandboxId}.${domain}` })).toEqual(shortText);
+  });
+
   it.each(['http', '49983x', '0', '65536', '99999999', '-1', ''])(
     'rule 11-7: with the port "%s" is refused with 400',
     async (port) => {

@@ -45,4 +45,32 @@ atEachLevel(({ open, attack }) => {
       expect((await fetchByHost(url.href, upload('passwd'))).status).toBe(401);
     },
   );
+
+  attack(
+    'spelling a signature in another way, or naming a parameter of a signed URL twice',
+    'one spelling that is compared letter by letter',
+    async () => {
+      const sandbox = await open();
+      const url = new URL(await sandbox.downloadUrl('/etc/passwd'));
+      const signature = url.searchParams.get('signature') ?? '';
+      const last = String.fromCharCode(signature.charCodeAt(signature.length - 1) + 1);
+      const spellings = [
+        `${signature}=`,
+        `${signature} `,
+        `${signature.slice(0, -1)}${last}`,
+        `${signature.replaceAll('/', '_').replaceAll('+', '-')}=`,
+      ];
+      for (const other of spellings) {
+        const changed = new URL(url);
+        changed.searchParams.set('signature', other);
+        expect((await fetchByHost(changed.href)).status, other).toBe(401);
+      }
+      for (const [name = '', value = ''] of [...url.searchParams, ['path', '/etc/shadow']]) {
+        const changed = new URL(url);
+        changed.searchParams.append(name, value);
+        expect((await fetchByHost(changed.href)).status, name).toBe(400);
+      }
+      expect((await fetchByHost(url.href)).status).toBe(200);
+    },
+  );
 });

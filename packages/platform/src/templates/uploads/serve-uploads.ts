@@ -26,8 +26,7 @@ export const serveUploads = (
     scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
     scope.put<Route>('/skerry/v1/templates/:templateId/files/:hash', {
       onRequest: async ({ params, query, raw }) => {
-        const { expires = '', signature = '' } = query;
-        links.check(params, { expires: String(expires), signature: String(signature) });
+        links.check(params, query);
         onLinked(raw);
       },
       handler: async (request, reply) => {

@@ -34,4 +34,25 @@ describe('an upload link', () => {
     for (const given of [{ ...query, expires: `${query.expires}0` }, foreign, { expires: '', signature: '' }])
       expect(() => links.check(target, given)).toThrow(denied('not one of this server'));
   });
+
+  it('has one spelling', () => {
+    const { expires, signature } = toQuery(links.toPath(target));
+    const others = [
+      { expires, signature: signature.toUpperCase() },
+      { expires, signature: `${signature}zz` },
+      { expires, signature: `${signature} ` },
+      { expires, signature: ` ${signature}` },
+      { expires, signature: `${signature}0` },
+      { expires, signature: [signature, signature] },
+      { expires: [expires, expires], signature },
+      { expires: `0${expires}`, signature },
+      { expires: `${expires} `, signature },
+      { signature },
+      { expires },
+    ];
+    for (const given of others)
+      expect(() => links.check(target, given), JSON.stringify(given)).toThrow(
+        denied('not one of this server'),
+      );
+  });
 });
