@@ -94,6 +94,17 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     reason: 'koffi has to be configured before it loads a library: kernel/native.ts does that',
   },
 ];
+/** Files of the command line that write past `output/print.ts`, each with its reason. */
+const unprinted: Record<string, string> = {
+  'broken-pipe.ts': 'listens for the end of the reader',
+  'commands/image/save.ts': 'writes an archive',
+  'commands/sandbox/attached/attach-terminal.ts': 'is a terminal of the sandbox',
+  'commands/sandbox/attached/run-attached.ts': 'passes on the output of a program',
+  'commands/sandbox/attached/watch-end.ts': 'writes words of its own to a terminal in raw mode',
+  'commands/system/prune.ts': 'asks a question of its own',
+  'published/start.ts': 'imports nothing that an old Node lacks',
+};
+
 /** Where the architecture says otherwise on purpose. */
 const exempt = [/^packages\/envd\/src\/process\//, /\.test\.ts$/, /\/src\/testing\//, /build\.ts$/];
 
@@ -187,6 +198,19 @@ describe('architecture', () => {
         ),
       );
     expect(wrong).toEqual([]);
+  });
+
+  it('writes to the terminal of a person only what output/print.ts makes printable', () => {
+    const root = 'packages/cli/src/';
+    const writers = sources.filter(
+      (path) =>
+        path.startsWith(root) &&
+        !/^output\/|\.test\.ts$/.test(path.slice(root.length)) &&
+        /\bconsole\.|\bprocess\.(stdout|stderr)\b(?!\.isTTY)|\b(stdout|stderr)\.write\(/.test(
+          readFileSync(path, 'utf8'),
+        ),
+    );
+    expect(writers.map((path) => path.slice(root.length)).toSorted()).toEqual(Object.keys(unprinted));
   });
 
   it('has at most 24 files beside tests in a source folder', () => {

@@ -3,6 +3,7 @@ import { hasSandboxes, removeRemains, startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { isDataFolder, removeServerAddress } from './data-folder.ts';
 import { findLocations } from './locations.ts';
+import { reportText } from './output/print.ts';
 import { leaveRootlessNamespace, toRootlessOptions } from './rootless.ts';
 import { removeServerProcess } from './server-process.ts';
 import { findUse } from './serving/folder-use.ts';
@@ -71,6 +72,7 @@ async function stopByHelper(
       agentDir: join(folder, 'agent'),
       startsNone: true,
       abandon: abandoning.signal,
+      onStderrLine: (line) => reportText(`${line}\n`),
       ...toRootlessOptions(),
     });
     try {

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { endOnBrokenPipe } from './broken-pipe.ts';
 import { explainFailure } from './explain-failure.ts';
+import { report, reportText } from './output/print.ts';
 import { createProgram } from './program.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
@@ -11,19 +12,23 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 process.umask(0o022);
 endOnBrokenPipe();
 
+const toStack = (error: unknown): string => `${(error as Error).stack ?? String(error)}\n`;
+// Node would print the message as it is, and words of a sandbox may be in it.
+process.on('uncaughtException', (error) => {
+  reportText(toStack(error));
+  process.exit(1);
+});
+
 const program = createProgram({ version });
 try {
   await program.parseAsync();
 } catch (error) {
   const explained = explainFailure(error);
   // An error that this program does not know is a defect, whose report needs the place.
-  const stack = (error as Error).stack ?? String(error);
-  if (program.opts<{ debug?: boolean }>().debug) process.stderr.write(`${stack}\n`);
-  process.stderr.write(
-    explained === undefined
-      ? `skerry: internal error: ${(error as Error).message}\n  "skerry --debug …" shows where it happened\n`
-      : `skerry: ${explained.message}\n${explained.hint === undefined ? '' : `  ${explained.hint}\n`}`,
-  );
+  if (program.opts<{ debug?: boolean }>().debug) reportText(toStack(error));
+  if (explained === undefined)
+    report(`internal error: ${(error as Error).message}`, '"skerry --debug …" shows where it happened');
+  else report(explained.message, explained.hint);
   process.exitCode ||= 1;
 }
 // At its end, Node 24 waits for a request of a connection that was reset, which never completes: a server with such

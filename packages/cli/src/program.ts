@@ -43,6 +43,7 @@ import { templateLogsCommand } from './commands/template/logs.ts';
 import { showTemplateCommand } from './commands/template/show.ts';
 import { tagTemplateCommand } from './commands/template/tag.ts';
 import { upCommand } from './commands/up.ts';
+import { reportText } from './output/print.ts';
 
 /** The whole command line, ready to parse. */
 export function createProgram({ version }: { version: string }): Command {
@@ -123,5 +124,12 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(context);
   addCompletionCommand(program);
   addExamples(program);
+  reportErrors(program);
   return program;
+}
+
+/** Has a command and those below it write what is wrong with their arguments as any other error. */
+function reportErrors(command: Command): void {
+  command.configureOutput({ writeErr: reportText });
+  for (const child of command.commands) reportErrors(child);
 }

@@ -10,11 +10,15 @@ it('pads each column to its widest cell, and no line at its end', () => {
         ['i234', ''],
       ],
     ),
-  ).toBe('ID    STATE\ni1    running\ni234\n');
+  ).toEqual(['ID    STATE', 'i1    running', 'i234']);
 });
 
 it('prints the head alone when there are no rows', () => {
-  expect(toTable(['ID', 'STATE'], [])).toBe('ID  STATE\n');
+  expect(toTable(['ID', 'STATE'], [])).toEqual(['ID  STATE']);
+});
+
+it('writes out control characters of cells before it measures them', () => {
+  expect(toTable(['A', 'B'], [['\u001b[2J\n', 'x']])).toEqual(['A            B', '\\x1b[2J\\x0a  x']);
 });
 
 it.each([

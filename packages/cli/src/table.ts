@@ -1,16 +1,15 @@
-/** Lines of columns under a head, two blanks apart, as `docker ps` prints them. The last column is not padded. */
-export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, ...rows];
+import { toPrintable } from './output/printable.ts';
+
+/** Lines of printable columns under a head, two blanks apart, as `docker ps` prints them. The last column is not padded. */
+export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const lines = [head, ...rows].map((line) => line.map(toPrintable));
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd()
-        .concat('\n'),
-    )
-    .join('');
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 const units: [name: string, seconds: number][] = [

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
+import { printJson, printLine, report } from '../output/print.ts';
 
 /** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when a check failed. */
 export function doctorCommand(): Command {
@@ -18,16 +19,15 @@ export function doctorCommand(): Command {
       let interrupted = false;
       const finish = (): void => {
         interrupted = true;
-        process.stderr.write('skerry: removing test sandboxes; press Ctrl-C again to exit at once\n');
+        report('removing test sandboxes; press Ctrl-C again to exit at once');
       };
       // A probe removes its sandbox, mounts and links at its end; a signal would prevent that.
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, finish);
       const results = await examineHost({ dataDir: data, criuProgram: criu });
-      if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
+      if (json) printJson(results);
       for (const { name, ok, found, mend } of json ? [] : results) {
-        process.stdout.write(
-          `${ok ? 'ok  ' : 'OFF '} ${name}: ${found}\n${!ok && mend ? `       fix: ${mend}\n` : ''}`,
-        );
+        printLine(`${ok ? 'ok  ' : 'OFF '} ${name}: ${found}`);
+        if (!ok && mend) printLine(`       fix: ${mend}`);
       }
       if (interrupted || results.some(({ ok, needed }) => needed && !ok)) process.exitCode = 1;
     });

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
+import { printJson, printLine, report } from '../output/print.ts';
 import { findUse } from '../serving/folder-use.ts';
 import { parseDeadline } from './parse-deadline.ts';
 
@@ -25,16 +26,14 @@ export function downCommand(): Command {
       const { stopped, endedServer } = await takeDown({
         dataDir: data,
         deadlineMs: deadline * 1000,
-        say: (message) => process.stderr.write(`skerry: ${message}\n`),
+        say: (message) => report(message),
       });
       if (json) {
-        process.stdout.write(`${JSON.stringify({ stopped, endedServer })}\n`);
+        printJson({ stopped, endedServer });
         return;
       }
       const isNothing = stopped === 0 && !endedServer;
       const count = `${stopped} ${stopped === 1 ? 'sandbox' : 'sandboxes'}`;
-      process.stdout.write(
-        isNothing ? `nothing to stop: ${data} has no server and no sandbox\n` : `stopped ${count}\n`,
-      );
+      printLine(isNothing ? `nothing to stop: ${data} has no server and no sandbox` : `stopped ${count}`);
     });
 }

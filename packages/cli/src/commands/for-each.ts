@@ -1,5 +1,6 @@
 import { SandboxError, type SandboxErrorCode } from '@skerry/sdk';
 import { explainFailure } from '../explain-failure.ts';
+import { printJson, report, reportText } from '../output/print.ts';
 
 export interface ForEachOptions<Result> {
   ids: readonly string[];
@@ -19,19 +20,19 @@ export async function forEach<Result>({ ids, act, json }: ForEachOptions<Result>
   for (const id of ids) {
     try {
       const result = await act(id);
-      if (json) process.stdout.write(`${JSON.stringify({ [json.key]: id, ...json.toFields(result) })}\n`);
+      if (json) printJson({ [json.key]: id, ...json.toFields(result) });
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
       process.exitCode = 1;
-      if (json) process.stdout.write(`${JSON.stringify({ [json.key]: id, error: toPlainError(error) })}\n`);
+      if (json) printJson({ [json.key]: id, error: toPlainError(error) });
       else {
-        process.stderr.write(`skerry: ${id}: ${error.message}\n`);
+        report(`${id}: ${error.message}`);
         const hint = explainFailure(error)?.hint;
         if (hint !== undefined) hints.add(hint);
       }
     }
   }
-  for (const hint of hints) process.stderr.write(`  ${hint}\n`);
+  for (const hint of hints) reportText(`  ${hint}\n`);
 }
 
 /** What `--json` prints of an error of the service. */

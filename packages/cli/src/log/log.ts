@@ -1,4 +1,5 @@
 import type { Log } from '@skerry/platform';
+import { toPrintableJson } from '../output/printable.ts';
 
 /** From the one that writes most. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -18,9 +19,7 @@ export function createLog({
   const at = (level: LogLevel): Log[LogLevel] => {
     if (logLevels.indexOf(level) < logLevels.indexOf(least)) return () => undefined;
     return (message, fields = {}) =>
-      write(
-        `${JSON.stringify({ timestamp: new Date().toISOString(), level, message, ...fields }, toPlain)}\n`,
-      );
+      write(toPrintableJson({ timestamp: new Date().toISOString(), level, message, ...fields }, toPlain));
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -120,6 +120,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       });
       if (restartInMs === undefined) fail(toHelperFailure(fault));
     },
+    onStderrLine: (line) => log.warn(line, { source: 'helper' }),
     signal,
     ...toRootlessOptions(),
   };

@@ -34,6 +34,8 @@ export interface HelperOptions {
   faultLimit?: number | undefined;
   /** Called each time the helper has ended by itself, from its first readiness on. */
   onFault?: (fault: HelperFault) => void;
+  /** Called with each line that the helper writes to stderr, in which words of a sandbox may be. Default: this process's stderr. */
+  onStderrLine?: ((line: string) => void) | undefined;
   /** Environment variables of the helper, beside PATH. */
   environment?: Readonly<Record<string, string>> | undefined;
   signal?: AbortSignal | undefined;
@@ -131,6 +133,7 @@ function launch(
     driver = defaultDriver,
     startsNone,
     rootless,
+    onStderrLine,
     environment,
   }: HelperOptions,
   socketPath: string,
@@ -147,7 +150,7 @@ function launch(
     ? ['nsenter', `--net=/proc/${rootless.holderPid}/ns/net`, process.execPath]
     : [process.execPath];
   const child = spawn(file as string, [...before, ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', onStderrLine === undefined ? 'inherit' : 'pipe'],
     // More threads for calls that wait in the kernel: removing a network link must not delay reading a file.
     env: { ...environment, PATH: systemPath, UV_THREADPOOL_SIZE: '16' },
     // In its own session: Ctrl-C in the terminal reaches the server only, which ends the helper at its end.
@@ -155,6 +158,9 @@ function launch(
   });
   // `untilReady` reports why it did not start. An error without a listener, also a later one, would end the server.
   child.on('error', () => undefined);
+  // There is no pipe when no descriptor is left.
+  if (onStderrLine !== undefined && child.stderr !== null)
+    createInterface({ input: child.stderr }).on('line', onStderrLine);
   return child;
 }
 

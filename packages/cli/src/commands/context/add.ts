@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
+import { printJson } from '../../output/print.ts';
 import { toEntry } from './to-entry.ts';
 
 interface Flags {
@@ -29,6 +30,6 @@ export function addContextCommand(): Command {
       const context = { apiUrl, apiKey, ...(domain === undefined ? {} : { domain }) };
       const after = { ...before, contexts: { ...before.contexts, [name]: context } };
       writeContexts(file, after);
-      if (json) process.stdout.write(`${JSON.stringify(toEntry(after, name))}\n`);
+      if (json) printJson(toEntry(after, name));
     });
 }

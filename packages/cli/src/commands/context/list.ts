@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { contextsFile, readContexts } from '../../contexts.ts';
+import { printJsonLines, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
 import { toEntry } from './to-entry.ts';
 
@@ -13,10 +14,10 @@ export function listContextsCommand(): Command {
     .action(({ json, quiet }: { json?: boolean; quiet?: boolean }) => {
       const contexts = readContexts(contextsFile());
       const entries = Object.keys(contexts.contexts).map((name) => toEntry(contexts, name));
-      if (json) process.stdout.write(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
-      else if (quiet) process.stdout.write(entries.map(({ name }) => `${name}\n`).join(''));
+      if (json) printJsonLines(entries);
+      else if (quiet) printLines(entries.map(({ name }) => name));
       else
-        process.stdout.write(
+        printLines(
           toTable(
             ['CURRENT', 'NAME', 'API', 'DOMAIN'],
             entries.map(({ name, isCurrent, apiUrl, domain }) => [

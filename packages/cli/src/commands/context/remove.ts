@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
+import { printJson } from '../../output/print.ts';
 import { toEntry } from './to-entry.ts';
 
 /** `skerry context remove NAME`: forgets a server. The current one gives way to that of this machine. */
@@ -16,6 +17,6 @@ export function removeContextCommand(): Command {
       const { current, contexts } = before;
       const { [name]: _, ...rest } = contexts;
       writeContexts(file, { ...(current && current !== name ? { current } : {}), contexts: rest });
-      if (json) process.stdout.write(`${JSON.stringify({ ...removed, isCurrent: false })}\n`);
+      if (json) printJson({ ...removed, isCurrent: false });
     });
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
+import { printJson } from '../../output/print.ts';
 import { toEntry } from './to-entry.ts';
 
 /** `skerry context use NAME`: further commands talk to that server; with `--none` to the one of this machine. */
@@ -17,6 +18,6 @@ export function useContextCommand(): Command {
       const after = { ...(name === undefined ? {} : { current: name }), contexts };
       const entry = name === undefined ? null : toEntry(after, name);
       writeContexts(file, after);
-      if (json) process.stdout.write(`${JSON.stringify(entry)}\n`);
+      if (json) printJson(entry);
     });
 }

@@ -6,9 +6,9 @@ import { Command } from 'commander';
 import { create } from 'tar';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { createProgressLine } from '../../output/progress-line.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
-import { createProgressLine } from '../progress-line.ts';
 import { showBuild } from '../template/show-build.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -39,7 +39,7 @@ export function loadImageCommand(): Command {
       .option('-q, --quiet', 'print the name only'),
   ).action(async (file: string, flags: Flags) => {
     const connection = await resolveConnection(flags);
-    using line = createProgressLine(process.stderr);
+    using line = createProgressLine();
     if (!flags.json && !flags.quiet) line.show({ message: 'sending the archive' });
     const handle = templates.load(flags.name, await openArchive(file), {
       ...connection,

@@ -7,7 +7,8 @@ import { templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { createProgressLine } from '../progress-line.ts';
+import { printJson } from '../../output/print.ts';
+import { createProgressLine } from '../../output/progress-line.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { output: string; json?: boolean; quiet?: boolean };
 
@@ -25,7 +26,7 @@ export function saveImageCommand(): Command {
       throw new CliError('this would write an archive to a terminal');
     if (output === '-' && json) throw new CliError('--json does not go with -o -');
     const connection = await resolveConnection(flags);
-    using line = createProgressLine(process.stderr);
+    using line = createProgressLine();
     const isShown = !json && !quiet;
     if (isShown) line.show({ message: 'packing the image' });
     const { archive, sizeBytes } = await templates.save(template, connection);
@@ -49,7 +50,7 @@ export function saveImageCommand(): Command {
     else await writeWhole(output, (part) => pipeline(body, counted, createWriteStream(part)));
     if (!json) return;
     const digest = `sha256:${hash.digest('hex')}`;
-    process.stdout.write(`${JSON.stringify({ template, file: output, sizeBytes: receivedBytes, digest })}\n`);
+    printJson({ template, file: output, sizeBytes: receivedBytes, digest });
   });
 }
 

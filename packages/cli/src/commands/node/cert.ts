@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { printJson, printLine } from '../../output/print.ts';
 import { parseDays } from '../parse-days.ts';
 
 interface CertFlags {
@@ -33,11 +34,8 @@ export function certCommand(): Command {
       const { writeCertificates } = await import('../../nodes/write-certificates.ts');
       for (const made of await writeCertificates({ dir, names, days, renew })) {
         const { cert, expiresAt } = made;
-        process.stdout.write(
-          json
-            ? `${JSON.stringify(made)}\n`
-            : `${cert}, valid until ${expiresAt.toISOString().slice(0, 10)}\n`,
-        );
+        if (json) printJson(made);
+        else printLine(`${cert}, valid until ${expiresAt.toISOString().slice(0, 10)}`);
       }
     });
 }

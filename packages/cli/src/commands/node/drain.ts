@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nodes } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -28,17 +29,17 @@ export function drainNodeCommand(): Command {
     const { snapshots } = node.load;
     if (remaining.length > 0 || snapshots > 0) process.exitCode = 1;
     if (json) {
-      process.stdout.write(`${JSON.stringify({ node: name, remaining, snapshots })}\n`);
+      printJson({ node: name, remaining, snapshots });
       return;
     }
     if (remaining.length > 0)
-      process.stdout.write(
+      printLines(
         toTable(
           ['ID', 'STATE', 'WHY'],
           remaining.map(({ sandboxId, state, problem }) => [sandboxId, state, problem ?? '']),
         ),
       );
-    if (snapshots > 0) process.stdout.write(`${snapshots} snapshots are on the node and on no other\n`);
-    if (process.exitCode !== 1) process.stdout.write(`nothing is on ${name}: it can be stopped\n`);
+    if (snapshots > 0) printLine(`${snapshots} snapshots are on the node and on no other`);
+    if (process.exitCode !== 1) printLine(`nothing is on ${name}: it can be stopped`);
   });
 }

@@ -1,7 +1,7 @@
 import { type NodeInfo, nodes } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJsonLines, printLines } from '../../output/print.ts';
 import { toAge, toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
@@ -19,22 +19,21 @@ export function listNodesCommand(): Command {
       .option('-q, --quiet', 'names only'),
   ).action(async ({ json, quiet, ...flags }: Flags) => {
     const all = await nodes.list(await resolveConnection(flags));
-    if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    else if (quiet) process.stdout.write(all.map(({ name }) => `${name}\n`).join(''));
-    else process.stdout.write(toNodeTable(all));
+    if (json) printJsonLines(all);
+    else if (quiet) printLines(all.map(({ name }) => name));
+    else printLines(toNodeTable(all));
   });
 }
 
 /** With the columns of owners where several servers share the nodes. */
-const toNodeTable = (all: readonly NodeInfo[]): string => {
+const toNodeTable = (all: readonly NodeInfo[]): string[] => {
   const isShared = all.some(({ owner }) => owner !== undefined);
   const head = [...HEAD, ...(isShared ? OWNER_HEAD : []), 'PROBLEM'];
   return toTable(
     head,
     all.map((node) => {
       const { problem } = node;
-      const shown = problem === undefined ? '-' : toPrintable(problem);
-      return [...toRow(node), ...(isShared ? toOwnerCells(node) : []), shown];
+      return [...toRow(node), ...(isShared ? toOwnerCells(node) : []), problem ?? '-'];
     }),
   );
 };

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { printLine } from '../../output/print.ts';
 import { parseDuration } from '../parse-duration.ts';
 
 interface RequestFlags {
@@ -21,8 +22,6 @@ export function requestCommand(): Command {
     .action(async ({ dir, signer, kubeconfig, timeout }: RequestFlags) => {
       const { requestCertificate } = await import('../../nodes/kubernetes/request-certificate.ts');
       const outcome = await requestCertificate({ dir, signer, kubeconfig, timeoutMs: timeout * 1_000 });
-      process.stdout.write(
-        outcome === 'kept' ? 'the certificate is valid\n' : 'a new certificate was signed\n',
-      );
+      printLine(outcome === 'kept' ? 'the certificate is valid' : 'a new certificate was signed');
     });
 }

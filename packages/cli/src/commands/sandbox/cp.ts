@@ -2,9 +2,10 @@ import { NotFoundError, Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson } from '../../output/print.ts';
+import { showTransfer } from '../../output/show-transfer.ts';
 import { copyIn } from './copy/copy-in.ts';
 import { copyOut } from './copy/copy-out.ts';
-import { showProgress } from './copy/show-progress.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { user?: string; json?: boolean };
 
@@ -31,7 +32,7 @@ Modes and symbolic links are kept. A folder travels as one archive, for which th
       throw new CliError('one of the two is ID:PATH in a sandbox, the other a path on this machine');
     const id = (from.id ?? to.id) as string;
     const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
-    using progress = showProgress();
+    using progress = showTransfer();
     let bytes = 0;
     const onBytes = (count: number): void => {
       bytes += count;
@@ -44,7 +45,7 @@ Modes and symbolic links are kept. A folder travels as one archive, for which th
       // A file is missing, not the sandbox, and a list of sandboxes does not help.
       throw error instanceof NotFoundError ? new CliError(error.message) : error;
     }
-    if (json) process.stdout.write(`${JSON.stringify({ sandboxId: id, source, destination, bytes })}\n`);
+    if (json) printJson({ sandboxId: id, source, destination, bytes });
   });
 }
 

@@ -1,6 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 import { parseDuration } from '../parse-duration.ts';
 import { parseEnvironment, parseMetadata } from './parse-pairs.ts';
 
@@ -36,7 +37,7 @@ export function createSandboxCommand(): Command {
       ...(flags.metadata ? { metadata: flags.metadata } : {}),
       ...(flags.internet ? {} : { allowInternetAccess: false }),
     });
-    const line = flags.json ? JSON.stringify(await sandbox.getInfo()) : sandbox.sandboxId;
-    process.stdout.write(`${line}\n`);
+    if (flags.json) printJson(await sandbox.getInfo());
+    else printLine(sandbox.sandboxId);
   });
 }

@@ -1,7 +1,7 @@
 import { type LogEntry, nodes, type SandboxExplanation } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJson, printLines } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -14,20 +14,20 @@ export function explainSandboxCommand(): Command {
       .option('--json', 'one JSON object'),
   ).action(async (id: string, { json, ...flags }: Flags) => {
     const explanation = await nodes.explain(id, await resolveConnection(flags));
-    process.stdout.write(json ? `${JSON.stringify(explanation)}\n` : toText(explanation));
+    if (json) printJson(explanation);
+    else printLines(toLines(explanation));
   });
 }
 
-const toText = ({ node, nodeState, reason, stored, problem, history }: SandboxExplanation): string => {
+const toLines = ({ node, nodeState, reason, stored, problem, history }: SandboxExplanation): string[] => {
   const elsewhere = stored ? 'the blob store, and no node' : 'the machine of the server';
   const where = node === undefined ? elsewhere : `${node}, which is ${nodeState ?? 'forgotten'}`;
-  const lines = [
+  return [
     `where    ${where}`,
     ...(node === undefined ? [] : [`why      ${reason ?? 'this is not on record'}`]),
     ...(stored === undefined ? [] : [`stored   ${stored ? 'yes' : `no: ${problem ?? 'not yet'}`}`]),
     ...history.map(toLine),
   ];
-  return `${lines.map(toPrintable).join('\n')}\n`;
 };
 
 const toLine = ({ timestamp, message, fields }: LogEntry): string => {

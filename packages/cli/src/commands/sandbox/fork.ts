@@ -1,6 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine, report } from '../../output/print.ts';
 import { toPlainError } from '../for-each.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseDuration } from '../parse-duration.ts';
@@ -31,11 +32,11 @@ export function forkSandboxCommand(): Command {
       if (!isCopy) process.exitCode = 1;
       if (flags.json) {
         const line = isCopy ? { sandboxId: fork.sandboxId } : { error: toPlainError(fork) };
-        process.stdout.write(`${JSON.stringify(line)}\n`);
+        printJson(line);
       } else if (isCopy) {
-        process.stdout.write(`${fork.sandboxId}\n`);
+        printLine(fork.sandboxId);
       } else {
-        process.stderr.write(`skerry: ${fork.message}\n`);
+        report(fork.message);
       }
     }
   });

@@ -1,7 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJson, printLines } from '../../output/print.ts';
 import { toAge } from '../../table.ts';
 
 /** `skerry sandbox info ID`: what the service says of one sandbox, which stays as it is. */
@@ -14,7 +14,7 @@ export function sandboxInfoCommand(): Command {
   ).action(async (id: string, flags: Parameters<typeof resolveConnection>[0] & { json?: boolean }) => {
     const info = await Sandbox.getInfo(id, await resolveConnection(flags));
     if (flags.json) {
-      process.stdout.write(`${JSON.stringify(info)}\n`);
+      printJson(info);
       return;
     }
     const lines = [
@@ -26,8 +26,8 @@ export function sandboxInfoCommand(): Command {
       ['cpu', String(info.cpuCount)],
       ['memory', `${info.memoryMiB} MiB`],
       ['disk', `${info.diskSizeMiB} MiB`],
-      ...Object.entries(info.metadata).map(([key, value]) => ['metadata', toPrintable(`${key}=${value}`)]),
+      ...Object.entries(info.metadata).map(([key, value]) => ['metadata', `${key}=${value}`]),
     ];
-    process.stdout.write(lines.map(([name = '', value]) => `${name.padEnd(10)}${value}\n`).join(''));
+    printLines(lines.map(([name = '', value]) => `${name.padEnd(10)}${value}`));
   });
 }

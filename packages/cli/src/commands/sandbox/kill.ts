@@ -2,6 +2,7 @@ import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printLine, report } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { all?: boolean; json?: boolean };
@@ -25,7 +26,7 @@ export function killSandboxCommand(): Command {
       const act = async (id: string): Promise<boolean> => {
         const killed = await kill(id);
         if (!killed) process.exitCode = 1;
-        if (!killed && !json) process.stderr.write(`skerry: no sandbox ${id}\n`);
+        if (!killed && !json) report(`no sandbox ${id}`);
         return killed;
       };
       await forEach({ ids, act, json: printed });
@@ -36,7 +37,7 @@ export function killSandboxCommand(): Command {
     const act = async (id: string): Promise<boolean> => {
       // A sandbox that has ended meanwhile counts as killed.
       const killed = await kill(id);
-      if (killed && !json) process.stdout.write(`${id}\n`);
+      if (killed && !json) printLine(id);
       return killed;
     };
     await forEach({ ids: found, act, json: printed });

@@ -1,7 +1,7 @@
 import { Sandbox, type SandboxInfo, type SandboxState } from '@skerry/sdk';
 import { Command, Option } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toAge, toTable } from '../../table.ts';
 import { parseMetadata } from './parse-pairs.ts';
 
@@ -28,16 +28,16 @@ export function listSandboxesCommand(): Command {
     const filter = { metadata, ...(state === undefined ? {} : { state: [state] }) };
     const rows: string[][] = [];
     for await (const sandbox of Sandbox.list({ ...(await resolveConnection(flags)), ...filter })) {
-      if (json) process.stdout.write(`${JSON.stringify(sandbox)}\n`);
-      else if (quiet) process.stdout.write(`${sandbox.sandboxId}\n`);
+      if (json) printJson(sandbox);
+      else if (quiet) printLine(sandbox.sandboxId);
       else rows.push(toRow(sandbox));
     }
-    if (!json && !quiet) process.stdout.write(toTable(HEAD, rows));
+    if (!json && !quiet) printLines(toTable(HEAD, rows));
   });
 }
 
 function toRow({ sandboxId, alias, templateId, state, startedAt, endAt, metadata }: SandboxInfo): string[] {
   const endsIn = state === 'paused' ? '-' : toAge(+endAt - Date.now());
-  const pairs = Object.entries(metadata).map(([key, value]) => toPrintable(`${key}=${value}`));
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
   return [sandboxId, alias ?? templateId, state, toAge(Date.now() - +startedAt), endsIn, pairs.join(' ')];
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, type LogEntry, type LogLevel, Sandbox } from '@skerry/sdk';
 import { Command, Option } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   follow?: boolean;
@@ -31,7 +31,8 @@ export function sandboxLogsCommand(): Command {
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, flags: Flags) => {
     for await (const entry of readLog(id, flags, await resolveConnection(flags))) {
-      process.stdout.write(`${flags.json ? JSON.stringify(entry) : toLine(entry)}\n`);
+      if (flags.json) printJson(entry);
+      else printLine(toLine(entry));
     }
   });
 }
@@ -66,5 +67,5 @@ function isEnd({ logger, fields }: LogEntry): boolean {
 
 function toLine({ timestamp, level, logger, message, fields }: LogEntry): string {
   const rest = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  return [timestamp.toISOString(), level.padEnd(5), logger, message, ...rest].map(toPrintable).join('  ');
+  return [timestamp.toISOString(), level.padEnd(5), logger, message, ...rest].join('  ');
 }

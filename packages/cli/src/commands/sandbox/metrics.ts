@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, NotFoundError, Sandbox, type SandboxMetric } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; watch?: boolean };
 
@@ -18,7 +19,8 @@ export function sandboxMetricsCommand(): Command {
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, flags: Flags) => {
     for await (const metric of readMetrics(id, await resolveConnection(flags), flags.watch ?? false)) {
-      process.stdout.write(`${flags.json ? JSON.stringify(metric) : toLine(metric)}\n`);
+      if (flags.json) printJson(metric);
+      else printLine(toLine(metric));
     }
   });
 }

@@ -1,6 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 import { parsePort } from '../parse-port.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -16,6 +17,7 @@ export function sandboxUrlCommand(): Command {
   ).action(async (id: string, port: number, flags: Flags) => {
     const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
     const url = sandbox.getUrl(port);
-    process.stdout.write(`${flags.json ? JSON.stringify({ sandboxId: id, port, url }) : url}\n`);
+    if (flags.json) printJson({ sandboxId: id, port, url });
+    else printLine(url);
   });
 }

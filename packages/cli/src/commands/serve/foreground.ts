@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { createLog, type LogLevel, logLevels } from '../../log/log.ts';
+import { printJson, printLines } from '../../output/print.ts';
+import { createProgressLine } from '../../output/progress-line.ts';
 import type { HostOptions } from '../../serving/host.ts';
-import { createProgressLine } from '../progress-line.ts';
 
 /** The flags of `withForegroundOptions`. */
 export interface ForegroundFlags {
@@ -56,16 +57,17 @@ export async function runInForeground(
   // "skerry down" may signal a server that is already stopping; it must complete the stop.
   process.on('SIGTERM', () => stopping.abort());
 
-  using progress = createProgressLine(process.stderr);
+  using progress = createProgressLine();
   const running = await start({
-    log: createLog({ write: (line) => progress.write(line), level: logLevel }),
+    log: createLog({ write: (line) => progress.writeLine(line), level: logLevel }),
     logsAccess: logLevel === 'debug',
     onProgress: (step) => progress.show(step),
     signal: stopping.signal,
   });
   progress[Symbol.dispose]();
   const isForPerson = process.stdout.isTTY && !json;
-  process.stdout.write(isForPerson ? running.ready.text : `${JSON.stringify(running.ready.json)}\n`);
+  if (isForPerson) printLines(running.ready.text.trimEnd().split('\n'));
+  else printJson(running.ready.json);
   const failure = await Promise.race([stopped, running.failed ?? stopped]);
   await running.close();
   if (failure) throw failure;

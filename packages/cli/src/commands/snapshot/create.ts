@@ -1,6 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   name?: string;
@@ -23,6 +24,7 @@ export function createSnapshotCommand(): Command {
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(flags.memory ? {} : { memory: false }),
     });
-    process.stdout.write(`${flags.json ? JSON.stringify(snapshot) : snapshot.snapshotId}\n`);
+    if (flags.json) printJson(snapshot);
+    else printLine(snapshot.snapshotId);
   });
 }

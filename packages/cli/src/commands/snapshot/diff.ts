@@ -1,6 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -23,9 +24,8 @@ export function diffSnapshotsCommand(): Command {
     for (const difference of differences) {
       const { path, change, fields } = difference;
       const what = fields.length > 0 ? `  (${fields.join(', ')})` : '';
-      process.stdout.write(
-        flags.json ? `${JSON.stringify(difference)}\n` : `${marks[change]} ${toOneLine(path)}${what}\n`,
-      );
+      if (flags.json) printJson(difference);
+      else printLine(`${marks[change]} ${toOneLine(path)}${what}`);
     }
   });
 }

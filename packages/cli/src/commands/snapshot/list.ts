@@ -1,6 +1,7 @@
 import { NotFoundError, Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type Connection, resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toAge, toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -26,11 +27,11 @@ export function listSnapshotsCommand(): Command {
     const connection = await resolveConnection(flags);
     const rows: string[][] = [];
     for await (const snapshot of Sandbox.listSnapshots({ ...connection, sandboxId: sandbox, name })) {
-      if (json) process.stdout.write(`${JSON.stringify(snapshot)}\n`);
-      else if (quiet) process.stdout.write(`${snapshot.snapshotId}\n`);
+      if (json) printJson(snapshot);
+      else if (quiet) printLine(snapshot.snapshotId);
       else rows.push(...(await toRows(snapshot.snapshotId, connection)));
     }
-    if (!json && !quiet) process.stdout.write(toTable(HEAD, rows));
+    if (!json && !quiet) printLines(toTable(HEAD, rows));
   });
 }
 

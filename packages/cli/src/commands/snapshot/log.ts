@@ -1,6 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -14,11 +15,9 @@ export function logSnapshotCommand(): Command {
   ).action(async (id: string, flags: Flags) => {
     for (const entry of await Sandbox.snapshotLog(id, await resolveConnection(flags))) {
       const { buildId, snapshotId, sandboxId, createdAt, state } = entry;
-      process.stdout.write(
-        flags.json
-          ? `${JSON.stringify(entry)}\n`
-          : `${buildId}  ${createdAt.toISOString()}  of ${sandboxId}  ${state}  ${snapshotId ?? ''}\n`,
-      );
+      if (flags.json) printJson(entry);
+      else
+        printLine(`${buildId}  ${createdAt.toISOString()}  of ${sandboxId}  ${state}  ${snapshotId ?? ''}`);
     }
   });
 }

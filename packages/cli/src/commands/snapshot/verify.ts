@@ -1,6 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printLine } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -19,7 +20,7 @@ export function verifySnapshotCommand(): Command {
       if (problems.length > 0) process.exitCode = 1;
       const lines =
         problems.length > 0 ? problems.map((problem) => `DAMAGED ${id}: ${problem}`) : [`ok  ${id}`];
-      if (!json) process.stdout.write(`${lines.join('\n')}\n`);
+      if (!json) printLine(`${lines.join('\n')}`);
       return problems;
     };
     await forEach({

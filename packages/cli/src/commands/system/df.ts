@@ -1,6 +1,7 @@
 import { type StorageUsage, storage } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJsonLines, printLine, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
 import { formatBytes } from './format-bytes.ts';
 import { withPlaces } from './places.ts';
@@ -21,9 +22,9 @@ export function storageUsageCommand(): Command {
       .option('-q, --quiet', 'the bytes of all together only'),
   ).action(async ({ json, quiet, ...flags }: Flags) => {
     const all = await storage.usage(await resolveConnection(flags));
-    if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    else if (quiet) process.stdout.write(`${all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)}\n`);
-    else process.stdout.write(toTable(...withPlaces(all, { head: HEAD, toRow })));
+    if (json) printJsonLines(all);
+    else if (quiet) printLine(`${all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)}`);
+    else printLines(toTable(...withPlaces(all, { head: HEAD, toRow })));
   });
 }
 

@@ -3,7 +3,7 @@ import { storage } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
 import { formatBytes } from './format-bytes.ts';
 import { withPlaces } from './places.ts';
@@ -35,21 +35,21 @@ export function pruneStorageCommand(): Command {
     if (!force && !(await confirm(all))) return;
     const { templates, removed } = await storage.prune({ ...connection, all });
     if (json) {
-      process.stdout.write(`${JSON.stringify({ templates, removed })}\n`);
+      printJson({ templates, removed });
       return;
     }
     if (quiet) {
-      process.stdout.write(templates.map((name) => `${name}\n`).join(''));
+      printLines(templates.map((name) => name));
       return;
     }
-    for (const name of templates) process.stdout.write(`deleted template ${toPrintable(name)}\n`);
+    for (const name of templates) printLine(`deleted template ${name}`);
     const toRow = ({ kind, count, sizeBytes }: (typeof removed)[number]): string[] => [
       toTitle(kind),
       String(count),
       formatBytes(sizeBytes),
     ];
     const table = withPlaces(removed, { head: ['REMOVED', 'COUNT', 'SIZE'], toRow });
-    process.stdout.write(removed.length === 0 ? 'nothing to remove\n' : toTable(...table));
+    printLines(removed.length === 0 ? ['nothing to remove'] : toTable(...table));
   });
 }
 

@@ -5,10 +5,10 @@ import { build, Template, type TemplateBuilder } from '@skerry/sdk/template';
 import { Command, Option } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { createProgressLine } from '../../output/progress-line.ts';
 import { findDockerCredentials } from '../../registry-credentials/find-credentials.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
-import { createProgressLine } from '../progress-line.ts';
 import { parseEnvironment } from '../sandbox/parse-pairs.ts';
 import { findReadyMade, readyMadeNames } from './ready-made.ts';
 import { showBuild } from './show-build.ts';
@@ -58,7 +58,7 @@ export function buildTemplateCommand(): Command {
       force: !flags.cache,
       credentialsFor: (image) => findDockerCredentials(image, { env: process.env, home: homedir() }),
     });
-    using line = createProgressLine(process.stderr);
+    using line = createProgressLine();
     await showBuild(handle, { json: flags.json ?? false, line });
   });
 }

@@ -1,6 +1,7 @@
 import { templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { report } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -17,7 +18,7 @@ export function deleteTemplateCommand(): Command {
     const act = async (id: string): Promise<boolean> => {
       const deleted = await templates.delete(id, connection);
       if (!deleted) process.exitCode = 1;
-      if (!deleted && !json) process.stderr.write(`skerry: no template ${id}\n`);
+      if (!deleted && !json) report(`no template ${id}`);
       return deleted;
     };
     await forEach({

@@ -1,6 +1,7 @@
 import { type TemplateInfo, templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJsonLines, printLines } from '../../output/print.ts';
 import { toAge, toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
@@ -17,9 +18,9 @@ export function listTemplatesCommand(): Command {
       .option('-q, --quiet', 'ids only'),
   ).action(async ({ json, quiet, ...flags }: Flags) => {
     const all = await templates.list(await resolveConnection(flags));
-    if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    else if (quiet) process.stdout.write(all.map(({ templateId }) => `${templateId}\n`).join(''));
-    else process.stdout.write(toTable(HEAD, all.map(toRow)));
+    if (json) printJsonLines(all);
+    else if (quiet) printLines(all.map(({ templateId }) => templateId));
+    else printLines(toTable(HEAD, all.map(toRow)));
   });
 }
 

@@ -1,7 +1,7 @@
 import { type BuildProgress, templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJson, printLine } from '../../output/print.ts';
 import { findTemplate } from './find-template.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { build?: string; follow?: boolean; json?: boolean };
@@ -24,11 +24,12 @@ export function templateLogsCommand(): Command {
       buildId: build ?? buildId,
       follow,
       onProgress: (entry) => {
-        process.stdout.write(`${json ? JSON.stringify(entry) : toLine(entry)}\n`);
+        if (json) printJson(entry);
+        else printLine(toLine(entry));
       },
     });
   });
 }
 
 const toLine = ({ time, level, step = '', message }: BuildProgress): string =>
-  [time.toISOString(), level.padEnd(5), step.padEnd(8), toPrintable(message)].join('  ');
+  [time.toISOString(), level.padEnd(5), step.padEnd(8), message].join('  ');

@@ -6,9 +6,9 @@ import {
   TemplateBuildError,
 } from '@skerry/sdk/template';
 import { CliError } from '../../cli-error.ts';
-import { toPrintable } from '../../printable.ts';
+import { printJson, printLine } from '../../output/print.ts';
+import type { ProgressLine } from '../../output/progress-line.ts';
 import { toPlainError } from '../for-each.ts';
-import type { ProgressLine } from '../progress-line.ts';
 
 interface ShowOptions {
   json: boolean;
@@ -29,13 +29,15 @@ export async function showBuild(handle: TemplateBuild, options: ShowOptions): Pr
     const result = await handle.result();
     options.line[Symbol.dispose]();
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    if (!options.json && !options.quiet) options.line.write(`built ${toReference(result)} in ${seconds} s\n`);
-    process.stdout.write(`${options.json ? JSON.stringify(result) : toReference(result)}\n`);
+    if (!options.json && !options.quiet)
+      options.line.writeLine(`built ${toReference(result)} in ${seconds} s`);
+    if (options.json) printJson(result);
+    else printLine(toReference(result));
   } catch (error) {
     options.line[Symbol.dispose]();
     if (options.json && error instanceof SandboxError) {
       const { step, line } = error instanceof TemplateBuildError ? error : {};
-      process.stdout.write(`${JSON.stringify({ error: { ...toPlainError(error), step, line } })}\n`);
+      printJson({ error: { ...toPlainError(error), step, line } });
       process.exitCode = 1;
     } else throw error instanceof TemplateBuildError ? new CliError(toFailure(error)) : error;
   }
@@ -45,15 +47,15 @@ async function showLog(handle: TemplateBuild, { json, quiet, line }: ShowOptions
   let shown: string | undefined;
   for await (const entry of handle) {
     if (json) {
-      process.stdout.write(`${JSON.stringify(entry)}\n`);
+      printJson(entry);
       continue;
     }
     if (quiet) continue;
     // The first line of a step says what it does, and has its time on a terminal.
     const isTitle = entry.step === undefined || entry.step !== shown;
     shown = entry.step;
-    if (isTitle) line.show({ message: toPrintable(entry.message) });
-    else line.write(`${toLine(entry)}\n`);
+    if (isTitle) line.show({ message: entry.message });
+    else line.writeLine(toLine(entry));
   }
 }
 
@@ -66,8 +68,8 @@ function toReference({ name, tags }: BuildResult): string {
 function toFailure({ message, step, line }: TemplateBuildError): string {
   const place = step !== undefined && /^\d+$/.test(step) ? `step ${step}` : step;
   const where = line === undefined ? place : `line ${line} of the Dockerfile`;
-  return toPrintable(where === undefined ? message : `${where}: ${message}`);
+  return where === undefined ? message : `${where}: ${message}`;
 }
 
 const toLine = ({ level, message }: BuildProgress): string =>
-  `  ${level === 'error' || level === 'warn' ? `${level}: ` : ''}${toPrintable(message)}`;
+  `  ${level === 'error' || level === 'warn' ? `${level}: ` : ''}${message}`;

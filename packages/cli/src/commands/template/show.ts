@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLines } from '../../output/print.ts';
 import { toAge } from '../../table.ts';
 import { findTemplate } from './find-template.ts';
 
@@ -15,7 +16,7 @@ export function showTemplateCommand(): Command {
   ).action(async (text: string, flags: Flags) => {
     const template = await findTemplate(text, await resolveConnection(flags));
     if (flags.json) {
-      process.stdout.write(`${JSON.stringify(template)}\n`);
+      printJson(template);
       return;
     }
     const { lastSpawnedAt } = template;
@@ -34,7 +35,7 @@ export function showTemplateCommand(): Command {
         `${template.spawnCount}${lastSpawnedAt ? `, the last at ${toMoment(lastSpawnedAt)}` : ''}`,
       ],
     ];
-    process.stdout.write(lines.map(([name = '', value]) => `${name.padEnd(11)}${value}\n`).join(''));
+    printLines(lines.map(([name = '', value]) => `${name.padEnd(11)}${value}`));
   });
 }
 

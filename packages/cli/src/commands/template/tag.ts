@@ -2,6 +2,7 @@ import { templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { delete?: boolean; json?: boolean };
 
@@ -22,8 +23,8 @@ export function tagTemplateCommand(): Command {
     else
       for (const entry of await templates.listTags(template, connection)) {
         const { tag, buildId, createdAt } = entry;
-        const line = json ? JSON.stringify(entry) : `${tag}  ${buildId}  ${createdAt.toISOString()}`;
-        process.stdout.write(`${line}\n`);
+        if (json) printJson(entry);
+        else printLine(`${tag}  ${buildId}  ${createdAt.toISOString()}`);
       }
   });
 }

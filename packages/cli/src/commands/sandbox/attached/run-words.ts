@@ -1,5 +1,6 @@
 import { type Sandbox, SandboxError } from '@skerry/sdk';
 import { TIMED_OUT } from '../../../exit-status.ts';
+import { printJson, report } from '../../../output/print.ts';
 import { attachTerminal } from './attach-terminal.ts';
 import { captureOutput } from './captured-output.ts';
 import { quoteWords } from './quote-words.ts';
@@ -26,8 +27,7 @@ export interface RunFlags {
 export async function runWords(sandbox: Sandbox, words: string[], flags: RunFlags): Promise<number> {
   const output = flags.json ? captureOutput() : undefined;
   const exitCode = await runInTime(sandbox, words, { ...flags, output });
-  if (output !== undefined)
-    process.stdout.write(`${JSON.stringify({ sandboxId: sandbox.sandboxId, exitCode, ...output.read() })}\n`);
+  if (output !== undefined) printJson({ sandboxId: sandbox.sandboxId, exitCode, ...output.read() });
   return exitCode;
 }
 
@@ -56,7 +56,7 @@ async function runInTime(
     // A request that is not answered in time has the same code.
     const isOver = timeout > 0 && performance.now() - startedAtMs >= timeout * 1000;
     if (!isOver || !(error instanceof SandboxError) || error.code !== 'timeout') throw error;
-    process.stderr.write(`skerry: the command was killed after ${timeout} s\n`);
+    report(`the command was killed after ${timeout} s`);
     return TIMED_OUT;
   }
 }

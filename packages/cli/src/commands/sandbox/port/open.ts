@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../../connection.ts';
+import { printJson, printLine } from '../../../output/print.ts';
 import { parsePort } from '../../parse-port.ts';
 import { createForwarder } from './forwarder.ts';
 
@@ -35,7 +36,8 @@ export function openPortCommand(): Command {
     await once(server, 'listening');
     const { port: local } = server.address() as { port: number };
     const url = `http://${flags.host}:${local}`;
-    process.stdout.write(`${flags.json ? JSON.stringify({ sandboxId: id, port, url }) : url}\n`);
+    if (flags.json) printJson({ sandboxId: id, port, url });
+    else printLine(url);
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
     server.closeAllConnections();
     server.close();

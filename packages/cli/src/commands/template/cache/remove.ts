@@ -1,6 +1,7 @@
 import { buildCache } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../../connection.ts';
+import { report } from '../../../output/print.ts';
 import { forEach } from '../../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -18,7 +19,7 @@ export function removeCachedCommand(): Command {
     const act = async (key: string): Promise<boolean> => {
       const removed = await buildCache.remove(key, connection);
       if (!removed) process.exitCode = 1;
-      if (!removed && !json) process.stderr.write(`skerry: no result ${key}\n`);
+      if (!removed && !json) report(`no result ${key}`);
       return removed;
     };
     await forEach({

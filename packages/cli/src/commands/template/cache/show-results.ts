@@ -1,5 +1,5 @@
 import type { CachedResult } from '@skerry/sdk/template';
-import { toPrintable } from '../../../printable.ts';
+import { printJsonLines, printLines } from '../../../output/print.ts';
 import { toAge, toTable } from '../../../table.ts';
 
 const HEAD = ['KEY', 'SIZE', 'USED', 'STEP'];
@@ -10,16 +10,14 @@ export function showResults(
   results: readonly CachedResult[],
   { json, quiet }: { json?: boolean | undefined; quiet?: boolean | undefined },
 ): void {
-  if (json) process.stdout.write(results.map((one) => `${JSON.stringify(one)}\n`).join(''));
-  else if (quiet) process.stdout.write(results.map(({ key }) => `${key}\n`).join(''));
-  else process.stdout.write(toTable(HEAD, results.map(toRow)));
+  if (json) printJsonLines(results);
+  else if (quiet) printLines(results.map(({ key }) => key));
+  else printLines(toTable(HEAD, results.map(toRow)));
 }
 
 const toRow = ({ key, sizeBytes, lastUsedAt, description }: CachedResult): string[] => [
   key,
   `${(sizeBytes / 2 ** 20).toFixed(1)} MiB`,
   toAge(Date.now() - +lastUsedAt),
-  toPrintable(
-    description.length > MAX_STEP_LENGTH ? `${description.slice(0, MAX_STEP_LENGTH)}…` : description,
-  ),
+  description.length > MAX_STEP_LENGTH ? `${description.slice(0, MAX_STEP_LENGTH)}…` : description,
 ];

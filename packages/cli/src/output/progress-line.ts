@@ -1,3 +1,5 @@
+import { toPrintable } from './printable.ts';
+
 /** A stream on which progress is shown, such as stderr. */
 export interface ProgressStream {
   isTTY?: boolean;
@@ -12,11 +14,11 @@ export interface StartProgress {
   fraction?: number;
 }
 
-/** Shows the steps of a start. On a terminal the step in progress has a line with its part of the work and its time. */
+/** Shows the steps of a start, printable. On a terminal the step in progress has a line with its part of the work and its time. */
 export interface ProgressLine extends Disposable {
   show(progress: StartProgress): void;
-  /** Writes text of others without mixing it with that line. */
-  write(text: string): void;
+  /** Writes a line of others without mixing it with that line. */
+  writeLine(line: string): void;
 }
 
 const ERASE_LINE = '\r\u001b[K';
@@ -26,7 +28,10 @@ const ERASE_LINE = '\r\u001b[K';
  * nothing is repeated. A step in progress is cut to the width of the terminal, since a line that breaks cannot be drawn again; when
  * it ends, its whole line is there.
  */
-export function createProgressLine(stream: ProgressStream, now: () => number = Date.now): ProgressLine {
+export function createProgressLine(
+  stream: ProgressStream = process.stderr,
+  now: () => number = Date.now,
+): ProgressLine {
   let step: (StartProgress & { startedAt: number }) | undefined;
   let firstAt: number | undefined;
   let last: string | undefined;
@@ -49,23 +54,23 @@ export function createProgressLine(stream: ProgressStream, now: () => number = D
     timer = undefined;
   };
   return {
-    show(progress) {
+    show({ message: unsafe, fraction }) {
+      const message = toPrintable(unsafe);
       if (!stream.isTTY) {
         firstAt ??= now();
-        if (progress.message !== last)
-          stream.write(`[${Math.round((now() - firstAt) / 1000)} s] ${progress.message}\n`);
-        last = progress.message;
+        if (message !== last) stream.write(`[${Math.round((now() - firstAt) / 1000)} s] ${message}\n`);
+        last = message;
         return;
       }
-      const startedAt = step?.message === progress.message ? step.startedAt : now();
-      if (step !== undefined && step.message !== progress.message) end();
-      step = { ...progress, startedAt };
+      const startedAt = step?.message === message ? step.startedAt : now();
+      if (step !== undefined && step.message !== message) end();
+      step = { message, startedAt, ...(fraction === undefined ? {} : { fraction }) };
       drawInWidth();
       timer ??= setInterval(drawInWidth, 1000).unref();
     },
-    write(text) {
+    writeLine(line) {
       if (step !== undefined) stream.write(ERASE_LINE);
-      stream.write(text);
+      stream.write(`${toPrintable(line)}\n`);
       drawInWidth();
     },
     [Symbol.dispose]: end,

@@ -18,7 +18,7 @@ it('shows on a terminal the step in progress with its part and its time, and oth
   line.show({ message: 'unpacking', fraction: 0.2 });
   clock.nowMs = 4000;
   line.show({ message: 'unpacking', fraction: 0.5 });
-  line.write('a warning\n');
+  line.writeLine('a warning');
   line.show({ message: 'saving' });
   line[Symbol.dispose]();
   expect(text().replaceAll('\r\u001b[K', '|')).toBe(
@@ -30,7 +30,7 @@ it('cuts the step in progress to the width of the terminal, and shows all of it 
   const { line, text, clock } = collect(true, 20);
   line.show({ message: 'a step with a long title' });
   clock.nowMs = 10_000;
-  line.write('text of it\n');
+  line.writeLine('text of it');
   line.show({ message: 'short' });
   line[Symbol.dispose]();
   expect(text().replaceAll('\r\u001b[K', '|')).toBe(
@@ -42,9 +42,22 @@ it('writes a line with the time for each message elsewhere, and none again', () 
   const { line, text, clock } = collect(false);
   line.show({ message: 'unpacking', fraction: 0.2 });
   line.show({ message: 'unpacking', fraction: 0.5 });
-  line.write('a warning\n');
+  line.writeLine('a warning');
   clock.nowMs = 12_400;
   line.show({ message: 'saving' });
   line[Symbol.dispose]();
   expect(text()).toBe('[0 s] unpacking\na warning\n[12 s] saving\n');
+});
+
+it('shows no control character of a message or a line', () => {
+  for (const isTTY of [true, false]) {
+    const { line, text } = collect(isTTY);
+    line.show({ message: 'RUN \u001b[2Jx\n[9 s] forged' });
+    line.writeLine('\u009b31m\u202e\nforged');
+    line[Symbol.dispose]();
+    const shown = text().replaceAll('\r\u001b[K', '');
+    expect(shown).toContain('RUN \\x1b[2Jx\\x0a[9 s] forged');
+    expect(shown).toContain('\\x9b31m\\u202e\\x0aforged\n');
+    expect(shown).toMatch(/^[\x20-\x7e\n]*$/);
+  }
 });

@@ -1,7 +1,7 @@
 const SHOW_EVERY_MS = 200;
 
 /** Shows on a terminal how many bytes have been added, on one line of stderr that goes at the end; elsewhere nothing. */
-export function showProgress(): { add(count: number): void } & Disposable {
+export function showTransfer(): { add(count: number): void } & Disposable {
   let total = 0;
   let shownAtMs = performance.now();
   const { stderr } = process;
