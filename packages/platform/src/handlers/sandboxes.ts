@@ -3,7 +3,7 @@ import { parseNewSandbox, parseTimeout } from './new-sandbox.ts';
 import type { Caller, HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
 import { toSandbox, toSandboxDetail } from './sandbox-replies.ts';
-import { requireTemplate } from './template-reference.ts';
+import { requireTemplateState } from './templates/find-template.ts';
 
 type SandboxRoute =
   | 'POST /sandboxes'
@@ -37,7 +37,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
-    const origin = await requireTemplate(store, body.templateID);
+    const origin = await requireTemplateState(store, body.templateID);
     const row = await lifecycle.create({ ...request, ...origin, signal, isForwarded });
     return { status: 201, body: toSandbox(row, context) } as const;
   };

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import { retryHeaders } from '../runtime-lost.ts';
 import type { BuildRow } from '../store/build-store.ts';
 import type { PauseKind, SandboxRow, Store, TaggedSnapshot } from '../store/store.ts';
+import type { TemplatePart } from '../store/tags/tag-store.ts';
 import { findInstance } from './find-instance.ts';
 import { requireSnapshot } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
@@ -60,11 +61,10 @@ export interface Snapshotting {
   /** Gives up a capture: it is removed unless it has become ready with its build, or in the cache. */
   release(id: string): Promise<void>;
   /**
-   * Removes a tag of a template, or without one the whole template; when it resolves, files without a tag are removed,
-   * or their removal is in progress. Rejects with `not_found`, and with `invalid_argument` while sandboxes that began
-   * with it exist.
+   * Removes a template or a part of it; when it resolves, files without a tag are removed, or their removal is in progress. Rejects with
+   * `not_found`, and with `invalid_argument` while sandboxes that were created from it exist.
    */
-  delete(which: { templateId: string; tag?: string }): Promise<void>;
+  delete(part: TemplatePart): Promise<void>;
   /**
    * Removes snapshots without a tag, a sandbox and a build, those that an earlier process was making or removing, and those of
    * the runtime that have no row.
@@ -277,11 +277,11 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         making.delete(id);
       }
     },
-    delete: async (which) => {
-      const outcome = await store.retireSnapshots(which);
-      if (outcome === 'not_found') throw notFound(`template "${which.templateId}" was not found`);
+    delete: async (part) => {
+      const outcome = await store.retireSnapshots(part);
+      if (outcome === 'not_found') throw notFound(`template "${part.templateId}" was not found`);
       if (outcome === 'in_use') {
-        throw invalid(`template "${which.templateId}" is used by sandboxes that are running or paused`);
+        throw invalid(`template "${part.templateId}" is used by sandboxes that are running or paused`);
       }
       await removeEach(await store.listSnapshotIds('removing'));
     },

@@ -5,7 +5,7 @@ import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { NodeStore } from './nodes/node-store.ts';
 import type { StoredStore } from './stored/stored-store.ts';
-import type { TagStore } from './tags/tag-store.ts';
+import type { TagStore, TemplatePart } from './tags/tag-store.ts';
 import type { UsageStore } from './usage/usage-store.ts';
 
 /**
@@ -123,10 +123,10 @@ export interface SnapshotStore {
   /** Ids of the rows in that state. */
   listSnapshotIds(state: SnapshotState): Promise<string[]>;
   /**
-   * Deletes a tag, or without one the whole template with all its tags, in one transaction with the check that no
-   * running or paused sandbox began with it. Snapshots without a tag become `removing`.
+   * Deletes a template of snapshots, or a part of it, in one transaction with the check that no running or paused sandbox was created
+   * from it. Snapshots without a tag become `removing`.
    */
-  retireSnapshots(which: { templateId: string; tag?: string }): Promise<'retired' | 'in_use' | 'not_found'>;
+  retireSnapshots(part: TemplatePart): Promise<'retired' | 'in_use' | 'not_found'>;
   /** Moves ready snapshots without a tag and a sandbox, which are no checkpoint of a tagged build and not in the cache of builds, to `removing`. */
   retireUnused(): Promise<void>;
   /**
@@ -373,7 +373,6 @@ export interface TaggedSnapshot extends SnapshotRow {
 export interface SnapshotQuery {
   sandboxId?: string;
   templateId?: string;
-  tag?: string;
   limit?: number;
   /** Only rows after this position. */
   after?: { createdAt: number; id: string };
