@@ -1099,7 +1099,7 @@ export interface paths {
          * Connect to a sandbox
          * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more, by default 300. On a
          *     running sandbox it only extends: a shorter `timeout` does not change the end. A paused one is resumed
-         *     and lives for `timeout`. The body is optional.
+         *     and lives for `timeout`, by default for as long as before the pause. The body is optional.
          */
         post: operations["connectSandbox"];
         delete?: never;
@@ -1534,8 +1534,8 @@ export interface components {
             memory?: components["schemas"]["ResumeMemory"];
             /**
              * Format: int32
-             * @description Time to live in seconds from now.
-             * @default 300
+             * @description Time to live in seconds from now. The default is 300, and for a paused sandbox the time to live that it had when that is
+             *     longer.
              */
             timeout?: number;
         };
@@ -1983,8 +1983,7 @@ export interface components {
             memory?: components["schemas"]["ResumeMemory"];
             /**
              * Format: int32
-             * @description Time to live in seconds from now.
-             * @default 15
+             * @description Time to live in seconds from now. The default is 15, or the time to live that the sandbox had when that is longer.
              */
             timeout?: number;
         };

@@ -44,11 +44,13 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
 
   const connect = async (
     params: { sandboxID: string },
-    body: { timeout: number; memory?: boolean },
-    { isForwarded }: Caller,
+    body: { timeout?: number; memory?: boolean },
+    { isForwarded, isServer }: Caller,
   ) => {
+    const named = isServer ? 'remaining' : 'requested';
     const { row, wasPaused } = await resuming.connect(parseSandboxId(params), {
-      timeoutMs: parseTimeout(body.timeout, maxRunMs),
+      timeoutMs: parseTimeout(body.timeout ?? DEFAULT_TIMEOUT_SECONDS.v2, maxRunMs),
+      timeToLive: body.timeout === undefined ? 'default' : named,
       memory: body.memory ?? true,
       isForwarded,
     });
@@ -70,7 +72,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     },
     'POST /sandboxes/{sandboxID}/connect': ({ params, body, context }) => connect(params, body, context),
     'POST /v2/sandboxes/{sandboxID}/connect': ({ params, body, context }) =>
-      connect(params, { timeout: DEFAULT_TIMEOUT_SECONDS.v2, ...body }, context),
+      connect(params, body ?? {}, context),
     'POST /sandboxes/{sandboxID}/timeout': async ({ params, body }) => {
       await timeToLive.set(parseSandboxId(params), body.timeout * 1000);
       return { status: 204 };

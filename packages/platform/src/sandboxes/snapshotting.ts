@@ -11,7 +11,7 @@ import { findInstance } from './find-instance.ts';
 import { requireSnapshot } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';
-import { notRunning, toBusyError } from './visible-state.ts';
+import { explainMissing, toBusyError, toMissingError } from './visible-state.ts';
 
 export interface SnapshotRequest {
   kind: PauseKind;
@@ -148,7 +148,8 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     } catch (error) {
       log.error('a snapshot could not be made', { sandboxId: row.id, snapshotId: id, error });
       await removeEach([id]);
-      throw toSnapshotError(error, { row, kind, isThere: await isThere(row.id) });
+      const missing = (await isThere(row.id)) ? undefined : await explainMissing({ store, clock }, row.id);
+      throw toSnapshotError(error, { row, kind, missing });
     }
   };
 
@@ -192,7 +193,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
       const made = await transitions.run(sandboxId, 'snapshot', async () => {
         const row = await store.findSandbox(sandboxId);
         if (row?.state !== 'running' && row?.state !== 'paused') {
-          throw toBusyError(row) ?? notRunning(sandboxId);
+          throw toBusyError(row) ?? toMissingError(sandboxId, row, clock);
         }
         requireSnapshot(runtime.features, request.kind);
         await requireFreeName(request.name);
@@ -220,7 +221,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         const row = await transitions.run(sandboxId, 'snapshot', async () => {
           const found = await store.findSandbox(sandboxId);
           if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
-          if (found?.state !== 'running') throw toBusyError(found) ?? notRunning(sandboxId);
+          if (found?.state !== 'running') throw toBusyError(found) ?? toMissingError(sandboxId, found, clock);
           if (!runtime.features.snapshot.memory) {
             throw unimplemented('this server cannot capture the processes of sandboxes on its host');
           }
@@ -306,7 +307,7 @@ const nameTaken = (name: string | null): ApiError =>
 /** The error for the caller of a failed snapshot; the cause is for the log. */
 const toSnapshotError = (
   cause: unknown,
-  { row, kind, isThere }: { row: SandboxRow; kind: PauseKind; isThere: boolean },
+  { row, kind, missing }: { row: SandboxRow; kind: PauseKind; missing: ApiError | undefined },
 ): ApiError => {
   if (cause instanceof ApiError) return cause;
   if (isRuntimeError(cause, 'exhausted')) {
@@ -316,7 +317,7 @@ const toSnapshotError = (
       { cause, reason: 'sandbox_capacity_unavailable' },
     );
   }
-  if (!isThere) return notRunning(row.id);
+  if (missing !== undefined) return missing;
   if (isRuntimeError(cause, 'unavailable')) {
     const message = 'the snapshot was interrupted; the sandbox is unchanged';
     return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });

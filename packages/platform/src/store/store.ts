@@ -65,10 +65,13 @@ export interface SandboxStore {
    */
   changeState(id: string, change: StateChange): Promise<SandboxRow | undefined>;
   /**
-   * Sets the end of a running sandbox. With `extendOnly` an earlier end does not change the row. Undefined when not
+   * Sets the end of a running sandbox, and its time to live if there is one. With `extendOnly` an earlier end does not change the row. Undefined when not
    * running.
    */
-  moveEnd(id: string, move: { endAt: number; extendOnly: boolean }): Promise<SandboxRow | undefined>;
+  moveEnd(
+    id: string,
+    move: { endAt: number; timeToLiveMs?: number | undefined; extendOnly: boolean },
+  ): Promise<SandboxRow | undefined>;
   /** Rows in these states by start time, ties by id. */
   listSandboxes(query: SandboxQuery): Promise<SandboxRow[]>;
   /** Of those ids, the sandboxes that run, with their runs. */
@@ -219,6 +222,8 @@ export interface SandboxRow extends NewSandbox {
   runId: string | null;
   /** Start of the present run or, when paused, of the last; before the first run the time of creation. */
   startedAt: number;
+  /** The time to live that was last requested: by the create, a resume or a new timeout, not by an extension. */
+  timeToLiveMs: number;
   /** The start of the last pause. Null while it runs. */
   pausedAt: number | null;
   /** What the pause keeps. Null while it runs. */
@@ -240,6 +245,7 @@ export interface StateChange {
       | 'runId'
       | 'startedAt'
       | 'endAt'
+      | 'timeToLiveMs'
       | 'endedAt'
       | 'cause'
       | 'pausedAt'
