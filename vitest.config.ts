@@ -12,8 +12,11 @@ const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 // Only ends a test that would wait forever: its steps may be slow on a busy machine.
 const expectOptions = { poll: { timeout: 60_000 * patience } };
 
-/** Tests that are not part of `npm test`: what takes minutes, and what others test more quickly. */
+/** Tests of `pnpm test:more`: what takes long, and what others test more quickly. */
 const longFiles = '**/*.long.test.ts';
+
+/** Tests that need the mirrors of Debian and npm. */
+const mirrorFiles = '**/*.mirrors.test.ts';
 
 // No test uses the registries of the developer's own Docker. The folder does not exist, which is as good as an empty one.
 const env = { DOCKER_CONFIG: '/nonexistent' };
@@ -31,9 +34,11 @@ const onService = {
 };
 
 /**
- * `unit` and `agent` need only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts
- * the real service and drives it through the generated clients. Not part of `npm test`: `cluster` has all tests of clusters, `long` what
- * takes minutes of the drivers and of the service, and `release` uses the packed packages as their users do.
+ * `npm test` runs `unit` and `agent`, which need only files and loopback, `drivers`, which runs the runtime's suite on
+ * every driver of this host, and `stack`, which starts the real service and drives it through the generated clients.
+ * `pnpm test:more` runs `long`, which has what takes long of the drivers and of the service, `cluster`, which has
+ * clusters with their failures, and `release`, which uses the packed packages as their users do. `mirrors` is run by
+ * hand: it needs hosts outside.
  */
 export default defineConfig({
   test: {
@@ -115,7 +120,10 @@ export default defineConfig({
       {
         test: {
           name: 'cluster',
-          include: ['packages/testkit/src/cluster/**/*.test.ts'],
+          include: [
+            'packages/testkit/src/cluster/long/**/*.test.ts',
+            'packages/testkit/src/cluster/**/*.long.test.ts',
+          ],
           ...onService,
           maxWorkers: 1,
         },
@@ -134,6 +142,17 @@ export default defineConfig({
           name: 'release',
           // The store of S3 is among the unit tests too, and skipped there where Swift is not installed.
           include: ['packages/testkit/src/release/**/*.test.ts', 'packages/blobs/src/s3/s3.test.ts'],
+          exclude: [mirrorFiles, '**/node_modules/**'],
+          env,
+          testTimeout: 600_000 * patience,
+          hookTimeout: 240_000 * patience,
+          maxWorkers: 1,
+        },
+      },
+      {
+        test: {
+          name: 'mirrors',
+          include: [mirrorFiles],
           env,
           testTimeout: 600_000 * patience,
           hookTimeout: 240_000 * patience,

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Outcome, toFirstLine } from './test-outcome.ts';
+import { type Outcome, toFirstLine } from './testing/test-outcome.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tools = join(root, 'scripts/node_modules/.bin');

@@ -72,12 +72,12 @@ const knownSkips: KnownSkip[] = [
   { tests: /^versions > a cluster of /, missing: 'PostgreSQL', isMissing: isWithoutPostgres },
   {
     tests: /\/s3\.test\.ts > S3, served by Swift /,
-    missing: 'the Debian package python3-swift; `pnpm test:release` installs it',
+    missing: 'the Debian package python3-swift; `pnpm test:more` installs it',
     isMissing: () => !existsSync('/usr/lib/python3/dist-packages/swift'),
   },
   ...['fish', 'zsh'].map((shell) => ({
     tests: new RegExp(`/cli/completion\\.test\\.ts > completes commands in ${shell}$`),
-    missing: `${shell}; \`pnpm test:release\` installs it`,
+    missing: `${shell}; \`pnpm test:more\` installs it`,
     isMissing: isNoProgram(shell),
   })),
   { tests: /\/user-manager\.test\.ts > /, missing: 'busctl', isMissing: isNoProgram('busctl') },

@@ -21,6 +21,11 @@ const jobs = {
     ['turbo', 'run', 'build', '--only', '--output-logs=errors-only'],
     ['node', 'scripts/test.ts'],
   ],
+  'test:more': [
+    ['node', 'scripts/system-packages.ts', '--more'],
+    ['turbo', 'run', 'build', '--only', '--output-logs=errors-only'],
+    ['node', 'scripts/test-more.ts'],
+  ],
   skerry: [
     ['turbo', 'run', 'build', '--filter=@skerry/envd', '--output-logs=errors-only'],
     ['node', join(root, 'packages/cli/src/main.ts')],

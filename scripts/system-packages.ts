@@ -26,8 +26,8 @@ const required: Record<string, string> = {
   uidmap: 'newuidmap',
 };
 
-/** Only the tests of `pnpm test:release` need them. */
-const ofRelease: Record<string, string> = {
+/** Only the tests of `pnpm test:more` need them. */
+const forMore: Record<string, string> = {
   buildah: 'buildah',
   fish: 'fish',
   'nginx-light': 'nginx',
@@ -35,7 +35,7 @@ const ofRelease: Record<string, string> = {
   zsh: 'zsh',
 };
 
-const wanted = { ...required, ...(process.argv.includes('--release') ? ofRelease : {}) };
+const wanted = { ...required, ...(process.argv.includes('--more') ? forMore : {}) };
 const folders = [
   ...(process.env.PATH ?? '').split(':'),
   ...['/usr/sbin', '/sbin', '/usr/bin', '/bin'],

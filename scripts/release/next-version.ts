@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Outcome } from '../test-outcome.ts';
+import type { Outcome } from '../testing/test-outcome.ts';
 import { run } from './run.ts';
 import { runSteps } from './run-steps.ts';
 import { toToolVariables } from './tool-variables.ts';

@@ -1,4 +1,4 @@
-import { type Outcome, toFirstLine } from '../test-outcome.ts';
+import { type Outcome, toFirstLine } from '../testing/test-outcome.ts';
 
 /** Runs a step and prints a line for it. Resolves with its result, undefined when it failed. */
 export type Step = <T>(title: string, work: () => T | Promise<T>) => Promise<T | undefined>;

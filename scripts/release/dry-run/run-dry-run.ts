@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { Outcome } from '../../test-outcome.ts';
+import type { Outcome } from '../../testing/test-outcome.ts';
 import { runFirstDay } from '../first-day/run-first-day.ts';
 import { installNode, readLowestNode } from '../lowest-node.ts';
 import { run } from '../run.ts';

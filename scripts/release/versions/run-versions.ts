@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Outcome } from '../../test-outcome.ts';
+import type { Outcome } from '../../testing/test-outcome.ts';
 import { run } from '../run.ts';
 import { runSteps, type Step } from '../run-steps.ts';
 import { startService } from '../start-service.ts';

@@ -51,13 +51,7 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
     const resumed = await store.changeState(row.id, {
       from: ['resuming'],
       to: 'running',
-      set: {
-        ...RUNS,
-        runId: instance.runId,
-        startedAt,
-        endAt: toEndAt(startedAt),
-        timeToLiveMs: row.timeToLiveMs,
-      },
+      set: { ...RUNS, runId: instance.runId, startedAt, endAt: toEndAt(startedAt) },
     });
     if (resumed !== undefined) adopt(resumed, instance);
     return resumed;

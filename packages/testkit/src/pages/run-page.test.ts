@@ -15,7 +15,7 @@ it('joins the blocks of a language to one program and knows what each prints', (
 });
 
 it('leaves out blocks that the page says no test runs, and those that start a server', () => {
-  const reason = '_No test of every change runs this block: it needs Docker._\n';
+  const reason = '_No test of `npm test` runs this block: it needs Docker._\n';
   const [marked] = parseCodeBlocks(`\`\`\`sh\ndocker ps\n\`\`\`\n\n${reason}`);
   expect(marked?.notRun).toBe('it needs Docker');
   const [server] = toPage(['sh', "skerry up --image-map 'a/*=b/*' \\\n  --registry c"]);

@@ -1,0 +1,19 @@
+// What takes longer than `npm test` may: tests named x.long.test.ts, clusters with their failures, the packages as
+// their users use them, published to a throw-away registry, the first day of a user, the site of the documentation,
+// comparisons with other programs, the next version, and clients of the last release with a server of this checkout,
+// and the reverse. Needs root and the built packages. Ends with the counts alone on a line, or in the file of
+// --counts.
+import { parseArgs } from 'node:util';
+import { runDryRun } from './release/dry-run/run-dry-run.ts';
+import { runNextVersion } from './release/next-version.ts';
+import { runVersions } from './release/versions/run-versions.ts';
+import { runParts } from './testing/run-parts.ts';
+import { createTestsPart } from './testing/tests-part.ts';
+
+const { values } = parseArgs({ options: { counts: { type: 'string' } } });
+const versions = { name: 'versions', run: () => runVersions({}) };
+const dryRun = { name: 'dry run', run: runDryRun };
+const nextVersion = { name: 'next version', run: runNextVersion };
+const tests = createTestsPart({ projects: ['long', 'cluster', 'release'] });
+const isGreen = await runParts([[dryRun], [nextVersion], [versions], [tests]], { countsFile: values.counts });
+process.exit(isGreen ? 0 : 1);
