@@ -219,3 +219,26 @@ it('downloads and uploads streams chunk by chunk', async () => {
   await writer.close();
   expect((await upload).data).toEqual([{ path: '/a', name: 'a', type: 'file' }]);
 });
+
+it('follows no redirect, and names its address', async () => {
+  const calls: (string | undefined)[] = [];
+  const elsewhere = await listen((request, response) => {
+    calls.push(request.url);
+    response.end('{}');
+  });
+  const baseUrl = await listen((request, response) => {
+    request.resume();
+    response.writeHead(302, { location: elsewhere, 'content-type': 'application/json' });
+    response.end('{"code":"not_found","message":"moved"}');
+  });
+  const { files, filesystem } = createEnvdClient({ baseUrl, accessToken: 'secret' });
+  const { data, response } = await files.GET('/files', { params: { query: { path: 'a' } } });
+  expect([data, response.status, response.headers.get('location')]).toEqual([undefined, 302, elsewhere]);
+  const error: unknown = await filesystem.stat({ path: 'a' }).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({
+    code: Code.Unknown,
+    rawMessage: `HTTP 302: a redirect to ${elsewhere}, which is not followed`,
+    cause: { status: 302, location: elsewhere },
+  });
+  expect(calls).toEqual([]);
+});

@@ -49,7 +49,8 @@ export interface EnvdClient {
  * Creates the client of one sandbox. It opens no connection and does not check the token.
  *
  * `files` resolves to `{ data, response }` or `{ error, response }`; `process` and `filesystem` reject with a
- * `ConnectError`. Leaving a `for await` over a stream early does not end it: pass a `signal` and abort it.
+ * `ConnectError`. No redirect is followed: it is an error, with its address in the `location` header of `response`, and of the
+ * `HttpError` that caused the `ConnectError`. Leaving a `for await` over a stream early does not end it: pass a `signal` and abort it.
  */
 export function createEnvdClient(options: EnvdClientOptions): EnvdClient {
   return {
@@ -57,6 +58,7 @@ export function createEnvdClient(options: EnvdClientOptions): EnvdClient {
       baseUrl: options.baseUrl,
       headers: toHeaders(options),
       fetch: toFetch(options),
+      redirect: 'manual',
     }),
     process: createServiceClient(Process, options),
     filesystem: createServiceClient(Filesystem, options),

@@ -19,16 +19,19 @@ export function createFetchHttpClient({ fetch, requestBody }: FetchHttpClientOpt
     const response = await fetch(request.url, {
       method: request.method,
       headers: request.header,
+      // Code in a sandbox may answer in place of the agent, and must not choose who gets the token.
+      redirect: 'manual',
       ...(request.signal ? { signal: request.signal } : {}),
       ...(await toBody(request, requestBody)),
     });
     const answer = { status: response.status, header: toDecodedHeader(response), trailer: new Headers() };
     if (response.status === 200) return { ...answer, body: readChunks(response.body) };
     const body = await readError(response);
-    if (isConnectErrorBody(body)) {
+    const location = response.headers.get('location') ?? undefined;
+    if (location === undefined && isConnectErrorBody(body)) {
       return { ...answer, body: toIterable(new TextEncoder().encode(JSON.stringify(body))) };
     }
-    const cause = new HttpError(response.status, body);
+    const cause = new HttpError(response.status, body, location);
     const code = codeFromHttpStatus(response.status);
     throw new ConnectError(cause.message, code, response.headers, undefined, cause);
   };

@@ -4,11 +4,18 @@ export class HttpError extends Error {
   readonly status: number;
   /** The parsed JSON body, or its text when it is not JSON. */
   readonly body: unknown;
+  /** The address of a redirect, which was not followed. */
+  readonly location: string | undefined;
 
-  constructor(status: number, body: unknown) {
-    super(messageOf(body) ?? `HTTP ${status}`);
+  constructor(status: number, body: unknown, location?: string) {
+    super(
+      location === undefined
+        ? (messageOf(body) ?? `HTTP ${status}`)
+        : `HTTP ${status}: a redirect to ${location}, which is not followed`,
+    );
     this.status = status;
     this.body = body;
+    this.location = location;
   }
 }
 

@@ -4,10 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { createPlatformClient } from './create-platform-client.ts';
 
-async function listen(status: number, body: string, seen: IncomingMessage[] = []): Promise<string> {
+async function listen(
+  status: number,
+  body: string,
+  seen: IncomingMessage[] = [],
+  headers: Record<string, string> = {},
+): Promise<string> {
   const server = createServer((request, response) => {
     seen.push(request);
-    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -50,4 +55,16 @@ it('uses another fetch', async () => {
   const { data } = await client.GET('/sandboxes', { params: { query: { metadata: 'a=b' } } });
   expect(data).toEqual([]);
   expect(urls).toEqual(['http://nowhere.invalid/base/sandboxes?metadata=a%3Db']);
+});
+
+it('follows no redirect: the key stays with the service', async () => {
+  const seen: IncomingMessage[] = [];
+  const location = await listen(200, '[]', seen);
+  const baseUrl = await listen(308, '{"code":308,"message":"moved"}', [], { location });
+  const { data, error, response } = await createPlatformClient({ baseUrl, apiKey: 'e2b_00' }).GET(
+    '/sandboxes',
+  );
+  expect([data, error]).toEqual([undefined, { code: 308, message: 'moved' }]);
+  expect(response.headers.get('location')).toBe(location);
+  expect(seen).toEqual([]);
 });

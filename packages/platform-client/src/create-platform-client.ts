@@ -21,7 +21,7 @@ export type PlatformClient<Paths extends object = paths> = Client<Paths>;
  * Creates a client with one method per HTTP verb, typed by path. It opens no connection and does not check the key.
  *
  * Every call resolves to `{ data, response }` or `{ error, response }`; it rejects only when there was no response.
- * Pass `signal` to a call to abort it.
+ * No redirect is followed: it is an error, with its address in the `location` header of `response`. Pass `signal` to a call to abort it.
  */
 export function createPlatformClient<Paths extends object = paths>(
   options: PlatformClientOptions,
@@ -34,5 +34,6 @@ export function createPlatformClient<Paths extends object = paths>(
       'X-API-Key': options.apiKey,
     },
     ...(options.fetch ? { fetch: options.fetch } : {}),
+    redirect: 'manual',
   });
 }

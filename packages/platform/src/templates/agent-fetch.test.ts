@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { collectGarbage } from '@skerry/contract/collect-garbage';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAgentFetch } from './agent-fetch.ts';
+import { createSandboxRunner } from './run-in-sandbox.ts';
 
 /** Begins every answer and ends none. */
 const startServer = async (): Promise<number> => {
@@ -42,4 +43,32 @@ it.each<[name: string, call: (fetch: Fetch, signal: AbortSignal) => Promise<Resp
   }
   ended.abort(new Error('the end'));
   await expect(text).rejects.toThrow();
+});
+
+it('follows no redirect of what answers in place of the agent', async () => {
+  let calls = 0;
+  const inside = createServer((_request, response) => {
+    calls += 1;
+    response.end('secret');
+  });
+  inside.listen(0, '127.0.0.1');
+  await once(inside, 'listening');
+  const location = `http://127.0.0.1:${(inside.address() as AddressInfo).port}/`;
+  const server = createServer((_request, response) => void response.writeHead(307, { location }).end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const one of [inside, server]) one.close();
+  });
+  const runner = createSandboxRunner({
+    connect: async () => {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      await once(socket, 'connect');
+      return socket;
+    },
+  });
+  const { signal } = new AbortController();
+  await expect(runner.readText('/etc/passwd', { signal })).rejects.toThrow('307');
+  await expect(runner.makeFolder('/srv', { signal })).rejects.toThrow(`a redirect to ${location}`);
+  expect(calls).toBe(0);
 });

@@ -47,3 +47,13 @@ it.each([
 ])('accepts the body %j', (body, message) => {
   expect(fromResponse({ status: 500, headers: new Headers(), body }).message).toBe(message);
 });
+
+it('names the address of a redirect, and says of one in a browser that its address is hidden', () => {
+  const headers = new Headers({ location: 'https://moved.example/' });
+  const body = { message: 'moved' };
+  const message = 'the answer is a redirect to https://moved.example/, which is not followed';
+  expect(fromResponse({ status: 308, headers, body })).toMatchObject({ code: 'internal', message });
+  expect(fromResponse({ status: 0, headers: new Headers(), body: '' }).message).toContain(
+    'the browser hides',
+  );
+});

@@ -15,6 +15,9 @@ const codes: Record<number, SandboxErrorCode> = {
   507: 'insufficient_storage',
 };
 
+/** In messages. */
+const MAX_TEXT_LENGTH = 200;
+
 interface HttpAnswer {
   status: number;
   headers: Headers;
@@ -29,8 +32,18 @@ interface HttpAnswer {
  */
 export function fromResponse({ status, headers, body, cause }: HttpAnswer): SandboxError {
   const code = status === 502 ? toGatewayCode(body) : (codes[status] ?? toCodeOfClass(status));
-  const message = readString(body, 'message') ?? (readText(body) || `HTTP ${status}`);
+  const message =
+    toRedirect(status, headers) ?? readString(body, 'message') ?? (readText(body) || `HTTP ${status}`);
   return toSandboxError(code, message, { cause, requestId: headers.get('x-request-id') ?? undefined });
+}
+
+/** No client follows a redirect: it would send tokens and files to an address that the service, or code in a sandbox, chooses. */
+function toRedirect(status: number, headers: Headers): string | undefined {
+  if (status === 0)
+    return 'the answer is a redirect to an address that the browser hides, which is not followed';
+  const address = status >= 300 && status < 400 ? headers.get('location') : null;
+  if (address === null) return undefined;
+  return `the answer is a redirect to ${address.slice(0, MAX_TEXT_LENGTH)}, which is not followed`;
 }
 
 // The edge names the sandbox in its 502; one without it comes from a proxy whose service is down.
@@ -51,5 +64,5 @@ function readString(body: unknown, key: string): string | undefined {
 }
 
 function readText(body: unknown): string {
-  return typeof body === 'string' ? body.trim().slice(0, 200) : '';
+  return typeof body === 'string' ? body.trim().slice(0, MAX_TEXT_LENGTH) : '';
 }

@@ -127,6 +127,7 @@ async function put(
         method: 'PUT',
         headers: { 'content-type': 'application/octet-stream', ...headers },
         body,
+        redirect: 'manual',
       };
       // A stream as a body has to say so; the type of the DOM does not have the field.
       const response = await send(url, { ...init, duplex: 'half', signal } as RequestInit);
