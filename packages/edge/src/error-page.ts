@@ -87,15 +87,22 @@ export const isPreflight = ({ headers, method }: IncomingMessage): boolean =>
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined;
 
+/** The graphical browsers, which all begin with Mozilla but older ones of Opera, and those for a terminal. */
+const browser = /\b(mozilla|opera|lynx|w3m|e?links)\b/i;
+
 /** A browser that navigates to an address, as opposed to a program or a script in a page. */
 const isNavigation = ({ headers }: IncomingMessage): boolean => {
   const mode = headers['sec-fetch-mode'];
   return (
-    /^Mozilla\//.test(headers['user-agent'] ?? '') &&
-    headers.accept?.trim() !== 'application/json' &&
+    browser.test(headers['user-agent'] ?? '') &&
+    !acceptsJsonAlone(headers.accept ?? '*/*') &&
     (mode === undefined || mode === 'navigate')
   );
 };
+
+/** Whether each range of an `Accept` header is a JSON type, whatever its parameters and case. */
+const acceptsJsonAlone = (accept: string): boolean =>
+  accept.split(',').every((range) => /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i.test(range));
 
 const toPage = ({ status, message, target }: EdgeError): string => {
   const id = escapeHtml(target.sandboxId);

@@ -199,8 +199,20 @@ describe('errors', () => {
   });
 
   it.each([
+    [{ 'user-agent': 'Opera/9.80 (X11; Linux x86_64) Presto/2.12.388', accept: 'text/html' }],
+    [{ 'user-agent': 'Lynx/2.9.2 libwww-FM/2.14', accept: 'text/html, text/plain' }],
+    [{ 'user-agent': 'w3m/0.5.3' }],
+    [{ ...browser, accept: 'application/json, text/html;q=0.5' }],
+    [{ ...browser, accept: '*/*' }],
+  ])('answers with the page for every browser that may show it: %j', async (headers) => {
+    const answer = await ask({ host: host(3000, 'iunknown'), ...headers } as Record<string, string>);
+    expect([answer.status, answer.headers['content-type']]).toEqual([502, 'text/html; charset=utf-8']);
+  });
+
+  it.each([
     [{ ...browser, 'sec-fetch-mode': 'cors' }],
     [{ ...browser, accept: 'application/json' }],
+    [{ ...browser, accept: 'Application/JSON; charset=utf-8, application/problem+json;q=0.9' }],
     [{ 'user-agent': 'curl/8', accept: '*/*' }],
   ])('answers with JSON when the request is not a navigation: %j', async (headers) => {
     const answer = await ask({ host: host(3000, 'iunknown'), ...headers });

@@ -174,8 +174,9 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     authenticate: async (headers, request) => {
       const isForwarded = options.peers?.isFromPeer(request) ?? false;
       // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.
-      if (!isForwarded || headers['x-api-key'] !== undefined) await authorise(request);
-      return { origin: toPublicOrigin(headers, domain), isForwarded };
+      const isServer = isForwarded && headers['x-api-key'] === undefined;
+      if (!isServer) await authorise(request);
+      return { origin: toPublicOrigin(headers, domain), isForwarded, isServer };
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),

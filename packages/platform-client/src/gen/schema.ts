@@ -472,7 +472,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -772,7 +772,7 @@ export interface paths {
                  */
                 hash: string;
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -842,7 +842,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -858,8 +858,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a template or snapshot
-         * @description Accepts an id, a name, or the id of a snapshot. With a tag, only the build of that tag is deleted, without one
-         *     the whole template. Refused with 400 while running or paused sandboxes use it, and for the templates of the
+         * @description Accepts an id, a name, or the id of a snapshot. With a tag, only that tag is deleted, with a build id all tags of the build, without
+         *     either the whole template. What no tag needs is removed. Refused with 400 while running or paused sandboxes use it, and for the templates of the
          *     installation.
          */
         delete: operations["deleteTemplate"];
@@ -884,7 +884,7 @@ export interface paths {
                  */
                 buildID: components["parameters"]["BuildID"];
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -918,7 +918,7 @@ export interface paths {
                  */
                 buildID: components["parameters"]["BuildID"];
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -950,7 +950,7 @@ export interface paths {
                  */
                 hash: string;
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -978,7 +978,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -1099,7 +1099,7 @@ export interface paths {
          * Connect to a sandbox
          * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more, by default 300. On a
          *     running sandbox it only extends: a shorter `timeout` does not change the end. A paused one is resumed
-         *     and lives for `timeout`. The body is optional.
+         *     and lives for `timeout`, by default for as long as before the pause. The body is optional.
          */
         post: operations["connectSandbox"];
         delete?: never;
@@ -1168,7 +1168,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -1200,7 +1200,7 @@ export interface paths {
                  */
                 buildID: components["parameters"]["BuildID"];
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -1259,7 +1259,7 @@ export interface components {
         AssignTags: {
             /** @description Tags to set. */
             tags: components["schemas"]["Tag"][];
-            /** @description `name` or `name:tag` */
+            /** @description Alias, `namespace/alias` or id, each with an optional `:tag` or `:buildID`. */
             target: string;
         };
         /** @description The state of a build, and a page of its log. */
@@ -1335,7 +1335,7 @@ export interface components {
             tags?: components["schemas"]["Tag"][];
             /**
              * @deprecated
-             * @description No effect; the key decides.
+             * @description The key decides. Another team than `local` is refused with 400.
              */
             teamID?: string;
         } | unknown | unknown;
@@ -1375,7 +1375,7 @@ export interface components {
             memoryMB?: number;
             /**
              * @deprecated
-             * @description No effect; the key decides.
+             * @description The key decides. Another team than `local` is refused with 400.
              */
             teamID?: string;
         };
@@ -1534,8 +1534,8 @@ export interface components {
             memory?: components["schemas"]["ResumeMemory"];
             /**
              * Format: int32
-             * @description Time to live in seconds from now.
-             * @default 300
+             * @description Time to live in seconds from now. The default is 300, and for a paused sandbox the time to live that it had when that is
+             *     longer.
              */
             timeout?: number;
         };
@@ -1550,7 +1550,7 @@ export interface components {
         };
         /** @description Tags to delete. */
         DeleteTags: {
-            /** @description Name of the template. */
+            /** @description Alias, `namespace/alias` or id of the template. */
             name: string;
             /** @description Tags to delete. */
             tags: components["schemas"]["Tag"][];
@@ -1983,8 +1983,7 @@ export interface components {
             memory?: components["schemas"]["ResumeMemory"];
             /**
              * Format: int32
-             * @description Time to live in seconds from now.
-             * @default 15
+             * @description Time to live in seconds from now. The default is 15, or the time to live that the sandbox had when that is longer.
              */
             timeout?: number;
         };
@@ -2178,7 +2177,7 @@ export interface components {
         };
         /** @description One snapshot. */
         SnapshotInfo: {
-            /** @description Full names, each with namespace and tag. */
+            /** @description Full names, each with namespace and tag. Empty without a name. */
             names: string[];
             /**
              * @description Id of the snapshot with its tag: `namespace/alias:tag` when it has a name, else `templateID:tag`.
@@ -2705,7 +2704,7 @@ export interface components {
          */
         SnapshotID: string;
         /**
-         * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+         * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
          * @example team/data-science:v2
          */
         TemplateID: string;
@@ -3468,7 +3467,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -3882,7 +3881,7 @@ export interface operations {
                  */
                 hash: string;
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -3945,7 +3944,8 @@ export interface operations {
                 /** @description Rows in a page. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description Alias, `namespace/alias` or id, each with an optional `:tag`.
+                 * @description Alias, `namespace/alias` or id, each with an optional `:tag`. With a tag, the list has the snapshot of that tag, without one only
+                 *     the newest of the name.
                  * @example team/prepared
                  */
                 name?: string;
@@ -3987,7 +3987,7 @@ export interface operations {
             query?: {
                 /**
                  * @description Team whose templates to list; the default is the key's own team. An installation has one team, `local`; another one is
-                 *     refused with 403.
+                 *     refused with 400.
                  * @example local
                  */
                 teamID?: string;
@@ -4028,7 +4028,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4062,7 +4062,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4094,7 +4094,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4163,7 +4163,7 @@ export interface operations {
                  */
                 buildID: components["parameters"]["BuildID"];
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4208,7 +4208,7 @@ export interface operations {
                  */
                 buildID: components["parameters"]["BuildID"];
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4247,7 +4247,7 @@ export interface operations {
                  */
                 hash: string;
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4281,7 +4281,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4599,7 +4599,7 @@ export interface operations {
                 nextToken?: components["parameters"]["NextToken"];
                 /**
                  * @description Team whose templates to list; the default is the key's own team. An installation has one team, `local`; another one is
-                 *     refused with 403.
+                 *     refused with 400.
                  * @example local
                  */
                 teamID?: string;
@@ -4668,7 +4668,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];
@@ -4714,7 +4714,7 @@ export interface operations {
                  */
                 buildID: components["parameters"]["BuildID"];
                 /**
-                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
                  * @example team/data-science:v2
                  */
                 templateID: components["parameters"]["TemplateID"];

@@ -3,8 +3,8 @@ import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { Store } from '../store/store.ts';
 import type { BuildPlan, BuildSource, StagePlan } from '../templates/build-plan.ts';
-import { requireTemplate } from './template-reference.ts';
 import { parseBuildStep } from './templates/build-step.ts';
+import { requireTemplateState } from './templates/find-template.ts';
 import { parseRegistryCredentials } from './templates/registry-credentials.ts';
 
 type Body = components['schemas']['BuildStart'];
@@ -119,6 +119,6 @@ const parseSource = async (stage: Stage, { store, stages, field }: StageContext)
     throw invalid(`${field}.fromStage: there is no stage ${fromStage} before`);
   }
   const name = fromTemplate ?? BASE;
-  const { build, snapshot } = await requireTemplate(store, name, `${field}.fromTemplate`);
+  const { build, snapshot } = await requireTemplateState(store, name, `${field}.fromTemplate`);
   return snapshot === null ? { kind: 'template', name, build } : { kind: 'snapshot', name, snapshot };
 };

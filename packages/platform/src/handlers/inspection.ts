@@ -5,7 +5,7 @@ import { isAlive } from '../sandboxes/visible-state.ts';
 import type { TaggedSnapshot } from '../store/store.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { toSnapshotId } from './snapshots.ts';
-import { requireTemplate } from './template-reference.ts';
+import { requireTemplateState } from './templates/find-template.ts';
 
 type InspectionRoute =
   | 'GET /skerry/v1/snapshots/diff'
@@ -18,7 +18,7 @@ export const createInspectionHandlers = ({
   inspecting,
 }: Pick<HandlerContext, 'store' | 'inspecting'>): Pick<PlatformHandlers, InspectionRoute> => {
   const requireSnapshot = async ({ snapshotID }: { snapshotID: string }): Promise<TaggedSnapshot> => {
-    const { snapshot } = await requireTemplate(store, snapshotID, 'path.snapshotID');
+    const { snapshot } = await requireTemplateState(store, snapshotID, 'path.snapshotID');
     if (snapshot === null) throw notFound(`snapshot "${snapshotID}" was not found`);
     return snapshot;
   };
@@ -26,7 +26,7 @@ export const createInspectionHandlers = ({
   const requireFiles = async (text: string, field: string): Promise<Inspected> => {
     const sandbox = await store.findSandbox(text);
     if (sandbox !== undefined && isAlive(sandbox.state)) return { sandbox };
-    return requireTemplate(store, text, field);
+    return requireTemplateState(store, text, field);
   };
 
   return {

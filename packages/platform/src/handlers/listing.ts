@@ -4,7 +4,8 @@ import { parseCursor, toCursor } from './cursor.ts';
 import { parseMetadataFilter } from './metadata-filter.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { toListedSandbox } from './sandbox-replies.ts';
-import { findTemplate, parseTemplateReference } from './template-reference.ts';
+import { findTemplate } from './templates/find-template.ts';
+import { parseTemplateReference } from './templates/template-reference.ts';
 
 type ListRoute = 'GET /sandboxes' | 'GET /v2/sandboxes';
 type ListQuery = Parameters<PlatformHandlers['GET /v2/sandboxes']>[0]['query'];
@@ -18,7 +19,8 @@ const parseStartedAfter = (text: string): number => {
 
 const parseTemplateFilter = (text: string) => {
   const reference = parseTemplateReference('query.template', text);
-  if (reference.tag !== undefined) throw invalid(`query.template must have no tag, got "${text}"`);
+  if (reference.tag !== undefined || reference.buildId !== undefined)
+    throw invalid(`query.template must have no tag, got "${text}"`);
   return reference;
 };
 

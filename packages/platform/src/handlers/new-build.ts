@@ -3,7 +3,7 @@ import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import { defaultLimits } from '../limits.ts';
 import type { BuildRequest } from '../templates/building.ts';
-import { DEFAULT_TAG, parseNewName } from './template-reference.ts';
+import { DEFAULT_TAG, parseNewName, requireOwnTeam } from './templates/template-reference.ts';
 
 /** The document requires `name` or the older `alias`. */
 export type NewBuildBody = Partial<components['schemas']['BuildRequestV2']> & {
@@ -41,6 +41,7 @@ export const parseNewBuild = (
   { diskMb, maxCpuCount, maxMemoryMb }: NewBuildBounds,
   place = 'body',
 ): BuildRequest => {
+  requireOwnTeam(`${place}.teamID`, body.teamID);
   const { cpuCount = defaultLimits.cpuCount, memoryMB = defaultLimits.memoryMb, minFreeDiskMb = 0 } = body;
   if (cpuCount !== 1 && cpuCount % 2 !== 0)
     throw invalid(`${place}.cpuCount must be 1 or an even number, got ${cpuCount}`);

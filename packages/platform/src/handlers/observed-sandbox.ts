@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { isAlive, notRunning } from '../sandboxes/visible-state.ts';
+import { isAlive, toMissingError } from '../sandboxes/visible-state.ts';
 import type { SandboxRow, SandboxStore } from '../store/store.ts';
 
 /** How long logs and metrics of a sandbox are available after its end. */
@@ -14,8 +14,8 @@ export const requireObserved = async (
   id: string,
 ): Promise<SandboxRow> => {
   const row = await store.findSandbox(id);
-  if (row === undefined || row.state === 'starting') throw notRunning(id);
+  if (row === undefined || row.state === 'starting') throw toMissingError(id, row, clock);
   if (isAlive(row.state) || row.state === 'killing') return row;
-  if ((row.endedAt ?? 0) < clock.now() - KEEP_OBSERVED_MS) throw notRunning(id);
+  if ((row.endedAt ?? 0) < clock.now() - KEEP_OBSERVED_MS) throw toMissingError(id, row, clock);
   return row;
 };

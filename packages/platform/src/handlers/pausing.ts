@@ -29,8 +29,10 @@ export const createPauseHandlers = (
       return { status: 204 };
     },
     'POST /sandboxes/{sandboxID}/resume': async ({ params, body, context: { isForwarded } }) => {
-      const { timeout = RESUME_TIMEOUT_SECONDS, memory = true } = body ?? {};
-      const request = { timeoutMs: parseTimeout(timeout, maxRunMs), memory, isForwarded };
+      const { timeout, memory = true } = body ?? {};
+      const timeoutMs = parseTimeout(timeout ?? RESUME_TIMEOUT_SECONDS, maxRunMs);
+      const timeToLive = timeout === undefined ? ('default' as const) : ('requested' as const);
+      const request = { timeoutMs, timeToLive, memory, isForwarded };
       return {
         status: 201,
         body: toSandbox(await resuming.resume(parseSandboxId(params), request), context),

@@ -23,6 +23,8 @@ export interface Caller {
   origin: string;
   /** Whether another server has sent the call here. */
   isForwarded: boolean;
+  /** Whether that server calls for itself, such as to move a sandbox, and for no caller with a key. */
+  isServer: boolean;
 }
 
 /** One handler for each operation of the platform API. */

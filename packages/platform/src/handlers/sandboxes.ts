@@ -3,7 +3,7 @@ import { parseNewSandbox, parseTimeout } from './new-sandbox.ts';
 import type { Caller, HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
 import { toSandbox, toSandboxDetail } from './sandbox-replies.ts';
-import { requireTemplate } from './template-reference.ts';
+import { requireTemplateState } from './templates/find-template.ts';
 
 type SandboxRoute =
   | 'POST /sandboxes'
@@ -37,18 +37,20 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
-    const origin = await requireTemplate(store, body.templateID);
+    const origin = await requireTemplateState(store, body.templateID);
     const row = await lifecycle.create({ ...request, ...origin, signal, isForwarded });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 
   const connect = async (
     params: { sandboxID: string },
-    body: { timeout: number; memory?: boolean },
-    { isForwarded }: Caller,
+    body: { timeout?: number; memory?: boolean },
+    { isForwarded, isServer }: Caller,
   ) => {
+    const named = isServer ? 'remaining' : 'requested';
     const { row, wasPaused } = await resuming.connect(parseSandboxId(params), {
-      timeoutMs: parseTimeout(body.timeout, maxRunMs),
+      timeoutMs: parseTimeout(body.timeout ?? DEFAULT_TIMEOUT_SECONDS.v2, maxRunMs),
+      timeToLive: body.timeout === undefined ? 'default' : named,
       memory: body.memory ?? true,
       isForwarded,
     });
@@ -70,7 +72,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     },
     'POST /sandboxes/{sandboxID}/connect': ({ params, body, context }) => connect(params, body, context),
     'POST /v2/sandboxes/{sandboxID}/connect': ({ params, body, context }) =>
-      connect(params, { timeout: DEFAULT_TIMEOUT_SECONDS.v2, ...body }, context),
+      connect(params, body ?? {}, context),
     'POST /sandboxes/{sandboxID}/timeout': async ({ params, body }) => {
       await timeToLive.set(parseSandboxId(params), body.timeout * 1000);
       return { status: 204 };

@@ -4,7 +4,8 @@ import { parseCursor, toCursor } from './cursor.ts';
 import { parsePauseKind } from './pausing.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
-import { findTemplate, NAMESPACE, parseNewName, parseTemplateReference } from './template-reference.ts';
+import { findTemplate, findTemplateState } from './templates/find-template.ts';
+import { NAMESPACE, parseNewName, parseTemplateReference } from './templates/template-reference.ts';
 
 type SnapshotRoute = 'POST /sandboxes/{sandboxID}/snapshots' | 'GET /snapshots';
 
@@ -23,20 +24,13 @@ export const createSnapshotHandlers = (
 ): Pick<PlatformHandlers, SnapshotRoute> => {
   const { store, snapshotting } = context;
 
-  /** Undefined when no row can match. */
-  const parseFilter = async (query: {
-    sandboxID?: string;
-    name?: string;
-  }): Promise<SnapshotQuery | undefined> => {
-    const filter: SnapshotQuery = {};
-    if (query.sandboxID !== undefined) filter.sandboxId = parseSandboxId({ sandboxID: query.sandboxID });
-    if (query.name === undefined) return filter;
-    const reference = parseTemplateReference('query.name', query.name);
+  /** Returns the snapshot that a name means: that of its tag or build id, or else the newest. */
+  const findNamed = async (name: string): Promise<TaggedSnapshot | undefined> => {
+    const reference = parseTemplateReference('query.name', name);
+    if (reference.tag !== undefined || reference.buildId !== undefined)
+      return (await findTemplateState(store, reference))?.snapshot ?? undefined;
     const template = await findTemplate(store, reference);
-    if (template === undefined) return undefined;
-    filter.templateId = template.id;
-    if (reference.tag !== undefined) filter.tag = reference.tag;
-    return filter;
+    return template && (await store.listSnapshots({ templateId: template.id, limit: 1 }))[0];
   };
 
   return {
@@ -49,13 +43,19 @@ export const createSnapshotHandlers = (
     },
     'GET /snapshots': async ({ query }) => {
       const { limit = 100, nextToken } = query;
-      // A malformed token is refused also when the name is unknown.
+      // Parse all before the lookups: a malformed token is refused also when the name is unknown.
       const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
-      const filter = await parseFilter(query);
-      if (cursor !== undefined && filter !== undefined)
-        filter.after = { createdAt: cursor.startedAt, id: cursor.id };
+      const filter: SnapshotQuery = {};
+      if (cursor !== undefined) filter.after = { createdAt: cursor.startedAt, id: cursor.id };
+      if (query.sandboxID !== undefined) filter.sandboxId = parseSandboxId({ sandboxID: query.sandboxID });
+      if (query.name !== undefined) {
+        // A name means one snapshot, so there is no page after the first.
+        const found = cursor === undefined ? await findNamed(query.name) : undefined;
+        const isMatch = found !== undefined && (filter.sandboxId ?? found.sandboxId) === found.sandboxId;
+        return { status: 200, headers: {}, body: isMatch ? [toSnapshotInfo(found)] : [] };
+      }
       // One row more than the page shows whether there is a next page.
-      const rows = filter ? await store.listSnapshots({ ...filter, limit: limit + 1 }) : [];
+      const rows = await store.listSnapshots({ ...filter, limit: limit + 1 });
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
       return {

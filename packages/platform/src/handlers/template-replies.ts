@@ -4,7 +4,7 @@ import { toBuildId } from '../ids.ts';
 import type { BuildLogRow, BuildRow } from '../store/build-store.ts';
 import type { ListedBuild, ListedTemplate, TemplateRow } from '../store/store.ts';
 import { AGENT_VERSION } from './agent-version.ts';
-import { NAMESPACE } from './template-reference.ts';
+import { NAMESPACE } from './templates/template-reference.ts';
 
 type Schemas = components['schemas'];
 

@@ -6,9 +6,10 @@ import type { TemplateImages } from '../templates/template-images.ts';
 import { parseBuildStart } from './build-start.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
-import { findTemplate, parseTemplateReference, requireWholeTemplate } from './template-reference.ts';
 import { toBuildInfo, toBuildLogEntry, toBuildRequested, toTemplate } from './template-replies.ts';
+import { requireTemplate } from './templates/find-template.ts';
 import { mapImages } from './templates/map-images.ts';
+import { parseTemplateReference } from './templates/template-reference.ts';
 
 type TemplateRoute =
   | 'POST /v3/templates'
@@ -35,7 +36,7 @@ export const createTemplateHandlers = (
   const { store, building, snapshotting, diskMb, contexts, uploadLinks, images } = context;
 
   const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
-    const { id } = await requireWholeTemplate(store, params.templateID, 'path.templateID');
+    const { id } = await requireTemplate(store, params.templateID, 'path.templateID');
     const build = await store.findBuild(parseBuildId(params.buildID));
     if (build?.templateId === id) return build;
     throw notFound(`template "${params.templateID}" has no build "${params.buildID}"`);
@@ -83,28 +84,29 @@ export const createTemplateHandlers = (
     },
     'GET /templates/{templateID}/files/{hash}': async ({ params, context: { origin } }) => {
       const { templateID, hash } = params;
-      const template = await requireWholeTemplate(store, templateID, 'path.templateID');
+      const template = await requireTemplate(store, templateID, 'path.templateID');
       if (template.kind !== 'build') throw notFound(`template "${templateID}" was not found`);
       if (contexts === undefined) throw unimplemented('the runtime of this server cannot build templates');
       const url = `${origin}${uploadLinks.toPath({ templateId: template.id, hash })}`;
       return { status: 201, body: { present: await contexts.has(hash), url, headers: {} } };
     },
     'GET /templates/aliases/{alias}': async ({ params }) => {
-      const template = await findTemplate(store, parseTemplateReference('path.alias', params.alias));
-      if (template === undefined) throw notFound(`template "${params.alias}" was not found`);
+      const template = await requireTemplate(store, params.alias, 'path.alias');
       return { status: 200, body: { templateID: template.id, public: template.public } };
     },
     'DELETE /templates/{templateID}': async ({ params }) => {
       const text = params.templateID;
-      const reference = parseTemplateReference('path.templateID', text);
-      const template = await findTemplate(store, reference);
-      if (template === undefined) throw notFound(`template "${text}" was not found`);
+      const template = await requireTemplate(store, text, 'path.templateID');
       if (template.kind === 'image') {
         throw invalid(`template "${text}" belongs to this installation and cannot be deleted`);
       }
-      const { tag } = reference;
-      const which = { templateId: template.id, ...(tag !== undefined && { tag }) };
-      await (template.kind === 'build' ? building.delete(which) : snapshotting.delete(which));
+      const { tag, buildId } = parseTemplateReference('path.templateID', text);
+      const part = {
+        templateId: template.id,
+        ...(tag !== undefined && { tag }),
+        ...(buildId !== undefined && { buildId }),
+      };
+      await (template.kind === 'build' ? building.delete(part) : snapshotting.delete(part));
       return { status: 204 };
     },
   };

@@ -70,15 +70,16 @@ export const createDraining = (options: DrainingOptions): Draining => {
 
   /** Resumes a sandbox on any node, of this server or another. */
   const resume = async (id: string, timeoutMs: number): Promise<SandboxRow> => {
+    const request = { timeoutMs, timeToLive: 'remaining', memory: true } as const;
     try {
-      return (await resuming.connect(id, { timeoutMs, memory: true })).row;
+      return (await resuming.connect(id, request)).row;
     } catch (error) {
       if (!(error instanceof ElsewhereError) || connectAt === undefined) throw error;
       const problem = await connectAt(error.address, { id, timeoutMs }).catch((cause: unknown) => cause);
       const row = await store.findSandbox(id);
       if (row?.state === 'running') return row;
       log.warn('another server could not resume a sandbox', { sandboxId: id, error: problem });
-      return (await resuming.connect(id, { timeoutMs, memory: true, isForwarded: true })).row;
+      return (await resuming.connect(id, { ...request, isForwarded: true })).row;
     }
   };
 

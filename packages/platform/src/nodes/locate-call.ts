@@ -1,4 +1,4 @@
-import { requireTemplate } from '../handlers/template-reference.ts';
+import { requireTemplateState } from '../handlers/templates/find-template.ts';
 import type { Store } from '../store/store.ts';
 import type { Nodes } from './nodes.ts';
 
@@ -35,7 +35,7 @@ export const createLocateCall = ({
     const sandbox = await store.findSandbox(text);
     if (sandbox !== undefined) return sandbox.node;
     // The handler reports what is wrong with it.
-    const found = await requireTemplate(store, text).catch(() => undefined);
+    const found = await requireTemplateState(store, text).catch(() => undefined);
     return found?.snapshot?.node ?? null;
   };
 

@@ -30,7 +30,7 @@ import type { Pausing } from './pausing.ts';
 import { type Beginning, createReserve, type Origin, type Placed } from './reserving.ts';
 import type { Live } from './running-handles.ts';
 import { limitReached, toStartError } from './start-error.ts';
-import { isAlive, notRunning } from './visible-state.ts';
+import { explainMissing, isAlive, toMissingError } from './visible-state.ts';
 
 export interface CreateRequest {
   template: TemplateRow;
@@ -337,13 +337,13 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     },
     get: async (id) => {
       const row = await store.findSandbox(id);
-      if (row === undefined || !isAlive(row.state)) throw notRunning(id);
+      if (row === undefined || !isAlive(row.state)) throw toMissingError(id, row, clock);
       return row;
     },
     kill: async (id) => {
       const row = await ending.begin(id, 'killed', { from: ['running', ...PAUSED_STATES] });
       const finished = row === undefined ? ending.current(id) : ending.finish(id);
-      if (finished === undefined) throw notRunning(id);
+      if (finished === undefined) throw await explainMissing({ store, clock }, id);
       await finished;
     },
     isStarting: (id) => starting.has(id),

@@ -10,7 +10,7 @@ import { isForWantOfRoom, requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';
 import type { Live } from './running-handles.ts';
 import type { Transitions } from './transitions.ts';
-import { isAlive, notRunning, toBusyError } from './visible-state.ts';
+import { isAlive, toBusyError, toMissingError } from './visible-state.ts';
 
 /** Moves sandboxes from running to paused. */
 export interface Pausing {
@@ -97,7 +97,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
   const explain = async (id: string): Promise<Error> => {
     const row = await store.findSandbox(id);
     if (row?.state === 'paused') return conflict(`sandbox "${id}" is already paused`);
-    return toBusyError(row) ?? notRunning(id);
+    return toBusyError(row) ?? toMissingError(id, row, clock);
   };
 
   const scheduleAgain = async (id: string): Promise<void> => {

@@ -51,7 +51,13 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
     const resumed = await store.changeState(row.id, {
       from: ['resuming'],
       to: 'running',
-      set: { ...RUNS, runId: instance.runId, startedAt, endAt: toEndAt(startedAt) },
+      set: {
+        ...RUNS,
+        runId: instance.runId,
+        startedAt,
+        endAt: toEndAt(startedAt),
+        timeToLiveMs: row.timeToLiveMs,
+      },
     });
     if (resumed !== undefined) adopt(resumed, instance);
     return resumed;

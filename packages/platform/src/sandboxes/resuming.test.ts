@@ -24,6 +24,7 @@ describe('resume', () => {
       runId: 'run2',
       startedAt: expect.any(Number),
       endAt: row.startedAt + 30_000,
+      timeToLiveMs: 30_000,
     });
     const route = await fixture.route(id);
     expect(route?.runId).toBe('run2');
@@ -43,6 +44,29 @@ describe('resume', () => {
     fixture.runtime.crash(id);
     await expect.poll(async () => (await fixture.rowOf(id))?.cause).toBe('exited');
     await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('lives for as long as before without a requested time, and at least for the default', async () => {
+    const { pausing, resuming, timeToLive } = fixture.plane;
+    const id = await fixture.create();
+    const lengths: number[] = [];
+    const cycle = async (request: Parameters<typeof resuming.resume>[1]): Promise<void> => {
+      await pausing.pause(id, 'memory');
+      const { startedAt, endAt } = await resuming.resume(id, request);
+      lengths.push(endAt - startedAt);
+    };
+    const least = { ...resume, timeToLive: 'default' } as const;
+    await timeToLive.set(id, 3_600_000);
+    await cycle(least);
+    // Neither an extension nor a move to another node is a new time to live, and 0 is the end of it.
+    await timeToLive.extend(id, 7_200_000);
+    await cycle({ ...resume, timeToLive: 'remaining' });
+    await timeToLive.set(id, 0);
+    await cycle(least);
+    await cycle({ ...resume, timeoutMs: 5_000 });
+    await cycle(least);
+    await cycle(least);
+    expect(lengths).toEqual([3_600_000, 30_000, 3_600_000, 5_000, 30_000, 30_000]);
   });
 
   it('is joined by a second request, and the longer time to live wins', async () => {

@@ -16,10 +16,15 @@ import type { Recovery } from './recovery.ts';
 import { limitReached, nodeFull, toStartError } from './start-error.ts';
 import type { TimeToLive } from './time-to-live.ts';
 import type { Transitions } from './transitions.ts';
-import { isAlive, notRunning, toBusyError } from './visible-state.ts';
+import { explainMissing, isAlive, toBusyError, toMissingError } from './visible-state.ts';
 
 export interface ResumeRequest {
   timeoutMs: number;
+  /**
+   * What that time is: `requested`, the time to live from now on; `default`, the least for a caller who named none, so that a paused
+   * sandbox lives for as long as it did before; `remaining`, the rest of the run that a move to another node interrupts.
+   */
+  timeToLive?: 'requested' | 'default' | 'remaining';
   /** False: start from the files alone, and ignore a checkpoint. */
   memory: boolean;
   /** Whether another server has sent it here, where it has to stay. */
@@ -66,8 +71,12 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const explain = async (id: string): Promise<Error> => {
     const row = await store.findSandbox(id);
     if (row?.state === 'running') return conflict(`sandbox "${id}" is already running`);
-    return toBusyError(row) ?? notRunning(id);
+    return toBusyError(row) ?? toMissingError(id, row, clock);
   };
+
+  /** The time to live of a resume that keeps it; the server may have been started with a shorter longest run since. */
+  const toKeptMs = ({ timeToLiveMs }: SandboxRow, { timeoutMs }: ResumeRequest): number =>
+    Math.max(timeoutMs, Math.min(timeToLiveMs, limits.maxRunMs));
 
   /** Resumes the instance of a row where it is. */
   const resumeInPlace = async (
@@ -83,7 +92,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
 
   const start = async (
     row: SandboxRow,
-    { timeoutMs, memory }: ResumeRequest,
+    { timeoutMs, memory, timeToLive = 'requested' }: ResumeRequest,
     begin: (signal: AbortSignal) => Promise<Instance> = (signal) => resumeInPlace(row, memory, signal),
   ): Promise<SandboxRow> => {
     let step = 'resume the sandbox';
@@ -93,8 +102,9 @@ export const createResuming = (options: ResumingOptions): Resuming => {
       const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
       const instance = await begin(signal);
       step = 'set up the agent';
-      const resumed = await recovery.finishResume(row, instance, (startedAt) => startedAt + timeoutMs);
-      if (resumed === undefined) throw notRunning(row.id);
+      const recorded = timeToLive === 'requested' ? { ...row, timeToLiveMs: timeoutMs } : row;
+      const resumed = await recovery.finishResume(recorded, instance, (startedAt) => startedAt + timeoutMs);
+      if (resumed === undefined) throw await explainMissing({ store, clock }, row.id);
       log.info('sandbox resumed', { sandboxId: row.id, kind: row.pausedWith, tookMs: clock.now() - begunAt });
       return resumed;
     } catch (error) {
@@ -124,31 +134,30 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     throw isForwarded ? notOwner(node) : new ElsewhereError(address);
   };
 
-  const resumePaused = async (
-    id: string,
-    { timeoutMs, memory, isForwarded = false }: ResumeRequest,
-  ): Promise<SandboxRow> => {
+  const resumePaused = async (id: string, options: ResumeRequest): Promise<SandboxRow> => {
     const row = await store.findSandbox(id);
     if (row?.state !== 'paused') throw await explain(id);
+    const request =
+      options.timeToLive === 'default' ? { ...options, timeoutMs: toKeptMs(row, options) } : options;
     const needed = await relocating?.needs(row);
     if (needed && relocating) {
       try {
-        return await resumeElsewhere(row, needed, { timeoutMs, memory, isForwarded });
+        return await resumeElsewhere(row, needed, request);
       } catch (error) {
         const isHere = await hasFiles(row);
         if (!isHere || !(error instanceof ApiError && error.code === 'unavailable')) throw error;
         log.warn('a sandbox resumes where it is, as no other node can take it', { sandboxId: id, error });
       }
     }
-    const endAt = clock.now() + timeoutMs;
+    const endAt = clock.now() + request.timeoutMs;
     const place = placement.on(row.node);
     const reserved = await store.reserveResume(id, { endAt, maxActive: limits.maxSandboxes, place });
     if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
     if (reserved === 'not_paused') throw await explain(id);
-    if (reserved === 'reserved') return start({ ...row, state: 'resuming', endAt }, { timeoutMs, memory });
+    if (reserved === 'reserved') return start({ ...row, state: 'resuming', endAt }, request);
     const stored = await relocating?.find(row);
     if (stored === undefined) throw nodeFull(row.node);
-    return resumeElsewhere(row, stored, { timeoutMs, memory, isForwarded });
+    return resumeElsewhere(row, stored, request);
   };
 
   /** Whether the node of a paused sandbox answers and has its files. */
@@ -200,7 +209,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   /** Undefined when the sandbox is in a transition, or entered one between the check and the update. */
   const tryConnect = async (id: string, request: ResumeRequest) => {
     const row = await store.findSandbox(id);
-    if (row === undefined || !isAlive(row.state)) throw notRunning(id);
+    if (row === undefined || !isAlive(row.state)) throw toMissingError(id, row, clock);
     await requireHere(row, request.isForwarded === true);
     try {
       if (row.state === 'running') {

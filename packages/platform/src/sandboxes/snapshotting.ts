@@ -6,11 +6,12 @@ import type { Log } from '../log.ts';
 import { retryHeaders } from '../runtime-lost.ts';
 import type { BuildRow } from '../store/build-store.ts';
 import type { PauseKind, SandboxRow, Store, TaggedSnapshot } from '../store/store.ts';
+import type { TemplatePart } from '../store/tags/tag-store.ts';
 import { findInstance } from './find-instance.ts';
 import { requireSnapshot } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';
-import { notRunning, toBusyError } from './visible-state.ts';
+import { explainMissing, toBusyError, toMissingError } from './visible-state.ts';
 
 export interface SnapshotRequest {
   kind: PauseKind;
@@ -60,11 +61,10 @@ export interface Snapshotting {
   /** Gives up a capture: it is removed unless it has become ready with its build, or in the cache. */
   release(id: string): Promise<void>;
   /**
-   * Removes a tag of a template, or without one the whole template; when it resolves, files without a tag are removed,
-   * or their removal is in progress. Rejects with `not_found`, and with `invalid_argument` while sandboxes that began
-   * with it exist.
+   * Removes a template or a part of it; when it resolves, files without a tag are removed, or their removal is in progress. Rejects with
+   * `not_found`, and with `invalid_argument` while sandboxes that were created from it exist.
    */
-  delete(which: { templateId: string; tag?: string }): Promise<void>;
+  delete(part: TemplatePart): Promise<void>;
   /**
    * Removes snapshots without a tag, a sandbox and a build, those that an earlier process was making or removing, and those of
    * the runtime that have no row.
@@ -148,7 +148,8 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     } catch (error) {
       log.error('a snapshot could not be made', { sandboxId: row.id, snapshotId: id, error });
       await removeEach([id]);
-      throw toSnapshotError(error, { row, kind, isThere: await isThere(row.id) });
+      const missing = (await isThere(row.id)) ? undefined : await explainMissing({ store, clock }, row.id);
+      throw toSnapshotError(error, { row, kind, missing });
     }
   };
 
@@ -192,7 +193,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
       const made = await transitions.run(sandboxId, 'snapshot', async () => {
         const row = await store.findSandbox(sandboxId);
         if (row?.state !== 'running' && row?.state !== 'paused') {
-          throw toBusyError(row) ?? notRunning(sandboxId);
+          throw toBusyError(row) ?? toMissingError(sandboxId, row, clock);
         }
         requireSnapshot(runtime.features, request.kind);
         await requireFreeName(request.name);
@@ -220,7 +221,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         const row = await transitions.run(sandboxId, 'snapshot', async () => {
           const found = await store.findSandbox(sandboxId);
           if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
-          if (found?.state !== 'running') throw toBusyError(found) ?? notRunning(sandboxId);
+          if (found?.state !== 'running') throw toBusyError(found) ?? toMissingError(sandboxId, found, clock);
           if (!runtime.features.snapshot.memory) {
             throw unimplemented('this server cannot capture the processes of sandboxes on its host');
           }
@@ -277,11 +278,11 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         making.delete(id);
       }
     },
-    delete: async (which) => {
-      const outcome = await store.retireSnapshots(which);
-      if (outcome === 'not_found') throw notFound(`template "${which.templateId}" was not found`);
+    delete: async (part) => {
+      const outcome = await store.retireSnapshots(part);
+      if (outcome === 'not_found') throw notFound(`template "${part.templateId}" was not found`);
       if (outcome === 'in_use') {
-        throw invalid(`template "${which.templateId}" is used by sandboxes that are running or paused`);
+        throw invalid(`template "${part.templateId}" is used by sandboxes that are running or paused`);
       }
       await removeEach(await store.listSnapshotIds('removing'));
     },
@@ -306,7 +307,7 @@ const nameTaken = (name: string | null): ApiError =>
 /** The error for the caller of a failed snapshot; the cause is for the log. */
 const toSnapshotError = (
   cause: unknown,
-  { row, kind, isThere }: { row: SandboxRow; kind: PauseKind; isThere: boolean },
+  { row, kind, missing }: { row: SandboxRow; kind: PauseKind; missing: ApiError | undefined },
 ): ApiError => {
   if (cause instanceof ApiError) return cause;
   if (isRuntimeError(cause, 'exhausted')) {
@@ -316,7 +317,7 @@ const toSnapshotError = (
       { cause, reason: 'sandbox_capacity_unavailable' },
     );
   }
-  if (!isThere) return notRunning(row.id);
+  if (missing !== undefined) return missing;
   if (isRuntimeError(cause, 'unavailable')) {
     const message = 'the snapshot was interrupted; the sandbox is unchanged';
     return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });

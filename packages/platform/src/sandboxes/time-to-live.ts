@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import type { SandboxRow, SandboxStore } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
-import { notRunning, requireRunning } from './visible-state.ts';
+import { explainMissing, requireRunning } from './visible-state.ts';
 
 /**
  * Moves the end of a running sandbox, never beyond the longest run: a later end is capped silently, and refused with
@@ -25,14 +25,19 @@ export interface TimeToLiveOptions {
 
 export const createTimeToLive = ({ store, expiry, clock, limits }: TimeToLiveOptions): TimeToLive => {
   const move = async (id: string, timeoutMs: number, { extendOnly }: { extendOnly: boolean }) => {
-    const row = await requireRunning(store, id);
+    const row = await requireRunning({ store, clock }, id);
     const now = clock.now();
     const latest = row.startedAt + limits.maxRunMs;
     if (latest <= now && timeoutMs > 0) {
       throw invalid(`sandbox "${id}" has reached its maximum run time of ${limits.maxRunMs / 1000} s`);
     }
-    const moved = await store.moveEnd(id, { endAt: Math.min(now + timeoutMs, latest), extendOnly });
-    if (moved === undefined) throw notRunning(id);
+    const moved = await store.moveEnd(id, {
+      endAt: Math.min(now + timeoutMs, latest),
+      // A timeout of 0 ends the sandbox: a later resume lives for as long as before.
+      timeToLiveMs: extendOnly || timeoutMs === 0 ? undefined : timeoutMs,
+      extendOnly,
+    });
+    if (moved === undefined) throw await explainMissing({ store, clock }, id);
     expiry.schedule(id, moved.endAt);
     return moved;
   };

@@ -97,6 +97,15 @@ const warmNodes: Migration = {
   },
 };
 
+const timeToLive: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .alterTable('sandboxes')
+      .addColumn('time_to_live_ms', 'bigint', (column) => column.notNull().defaultTo(300_000))
+      .execute();
+  },
+};
+
 /** In order of their names. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
   '0001_initial': initial,
@@ -116,6 +125,7 @@ export const migrations: Record<string, Migration> = {
   '0016_stored_snapshots': storedSnapshots,
   '0017_warm_nodes': warmNodes,
   '0018_stored_images': storedImages,
+  '0019_time_to_live': timeToLive,
 };
 
 export type Database = Kysely<Schema>;

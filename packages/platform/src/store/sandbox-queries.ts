@@ -30,6 +30,7 @@ const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   pausedAt: row.paused_at,
   pausedWith: row.paused_with,
   endAt: row.end_at,
+  timeToLiveMs: row.time_to_live_ms,
   endedAt: row.ended_at,
   cause: row.cause,
   metadata: JSON.parse(row.metadata) as Record<string, string>,
@@ -131,6 +132,7 @@ const updateState = async (
       ...(set.runId !== undefined && { run_id: set.runId }),
       ...(set.startedAt !== undefined && { started_at: set.startedAt }),
       ...(set.endAt !== undefined && { end_at: set.endAt }),
+      ...(set.timeToLiveMs !== undefined && { time_to_live_ms: set.timeToLiveMs }),
       ...(set.endedAt !== undefined && { ended_at: set.endedAt }),
       ...(set.cause !== undefined && { cause: set.cause }),
       ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
@@ -176,6 +178,7 @@ export const createSandboxQueries = (
           created_at: sandbox.createdAt,
           started_at: sandbox.createdAt,
           end_at: sandbox.endAt,
+          time_to_live_ms: sandbox.endAt - sandbox.createdAt,
           ended_at: null,
           cause: null,
           metadata: JSON.stringify(sandbox.metadata),
@@ -251,7 +254,7 @@ export const createSandboxQueries = (
       return row;
     }),
 
-  moveEnd: (id, { endAt, extendOnly }) =>
+  moveEnd: (id, { endAt, timeToLiveMs, extendOnly }) =>
     writeFenced(db, writer, {
       require: (tx) => requireOwnedSandbox(tx, id, writer),
       write: async (tx) => {
@@ -261,6 +264,7 @@ export const createSandboxQueries = (
             end_at: extendOnly
               ? eb.case().when('end_at', '<', endAt).then(endAt).else(eb.ref('end_at')).end()
               : endAt,
+            ...(timeToLiveMs !== undefined && { time_to_live_ms: timeToLiveMs }),
           }))
           .where('id', '=', id)
           .where('state', '=', 'running')

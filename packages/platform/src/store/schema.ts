@@ -44,6 +44,7 @@ export interface SandboxTable {
   created_at: number;
   started_at: number;
   end_at: number;
+  time_to_live_ms: number;
   ended_at: number | null;
   cause: EndCause | null;
   metadata: string;

@@ -174,11 +174,10 @@ export const createSnapshotQueries = (db: Database): SnapshotStore => ({
 
   findSnapshotRow: (id) => findRow(db, id),
 
-  listSnapshots: async ({ sandboxId, templateId, tag, limit, after }) => {
+  listSnapshots: async ({ sandboxId, templateId, limit, after }) => {
     let query = selectTagged(db).orderBy('snapshots.created_at', 'desc').orderBy('snapshots.id', 'desc');
     if (sandboxId !== undefined) query = query.where('snapshots.sandbox_id', '=', sandboxId);
     if (templateId !== undefined) query = query.where('template_tags.template_id', '=', templateId);
-    if (tag !== undefined) query = query.where('template_tags.tag', '=', tag);
     if (after !== undefined) {
       query = query.where((eb) =>
         eb.or([
@@ -196,16 +195,19 @@ export const createSnapshotQueries = (db: Database): SnapshotStore => ({
     return rows.map(({ id }) => id);
   },
 
-  retireSnapshots: ({ templateId, tag }) =>
+  retireSnapshots: ({ templateId, tag, buildId }) =>
     db.transaction().execute(async (tx): Promise<'retired' | 'in_use' | 'not_found'> => {
       let query = tx.selectFrom('template_tags').selectAll().where('template_id', '=', templateId);
       if (tag !== undefined) query = query.where('tag', '=', tag);
+      if (buildId !== undefined) query = query.where('snapshot_id', '=', buildId);
       const [found] = await query.execute();
       if (found === undefined) return 'not_found';
-      const used = tag === undefined ? { templateId } : { templateId, snapshotId: found.snapshot_id };
+      const isWhole = tag === undefined && buildId === undefined;
+      const used = isWhole ? { templateId } : { templateId, snapshotId: found.snapshot_id };
       if (await isUsed(tx, used)) return 'in_use';
       let removal = tx.deleteFrom('template_tags').where('template_id', '=', templateId);
       if (tag !== undefined) removal = removal.where('tag', '=', tag);
+      if (buildId !== undefined) removal = removal.where('snapshot_id', '=', buildId);
       await removal.execute();
       await retireUnused(tx);
       const left = await tx

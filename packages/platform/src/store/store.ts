@@ -5,7 +5,7 @@ import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { NodeStore } from './nodes/node-store.ts';
 import type { StoredStore } from './stored/stored-store.ts';
-import type { TagStore } from './tags/tag-store.ts';
+import type { TagStore, TemplatePart } from './tags/tag-store.ts';
 import type { UsageStore } from './usage/usage-store.ts';
 
 /**
@@ -65,10 +65,13 @@ export interface SandboxStore {
    */
   changeState(id: string, change: StateChange): Promise<SandboxRow | undefined>;
   /**
-   * Sets the end of a running sandbox. With `extendOnly` an earlier end does not change the row. Undefined when not
+   * Sets the end of a running sandbox, and its time to live if there is one. With `extendOnly` an earlier end does not change the row. Undefined when not
    * running.
    */
-  moveEnd(id: string, move: { endAt: number; extendOnly: boolean }): Promise<SandboxRow | undefined>;
+  moveEnd(
+    id: string,
+    move: { endAt: number; timeToLiveMs?: number | undefined; extendOnly: boolean },
+  ): Promise<SandboxRow | undefined>;
   /** Rows in these states by start time, ties by id. */
   listSandboxes(query: SandboxQuery): Promise<SandboxRow[]>;
   /** Of those ids, the sandboxes that run, with their runs. */
@@ -123,10 +126,10 @@ export interface SnapshotStore {
   /** Ids of the rows in that state. */
   listSnapshotIds(state: SnapshotState): Promise<string[]>;
   /**
-   * Deletes a tag, or without one the whole template with all its tags, in one transaction with the check that no
-   * running or paused sandbox began with it. Snapshots without a tag become `removing`.
+   * Deletes a template of snapshots, or a part of it, in one transaction with the check that no running or paused sandbox was created
+   * from it. Snapshots without a tag become `removing`.
    */
-  retireSnapshots(which: { templateId: string; tag?: string }): Promise<'retired' | 'in_use' | 'not_found'>;
+  retireSnapshots(part: TemplatePart): Promise<'retired' | 'in_use' | 'not_found'>;
   /** Moves ready snapshots without a tag and a sandbox, which are no checkpoint of a tagged build and not in the cache of builds, to `removing`. */
   retireUnused(): Promise<void>;
   /**
@@ -219,6 +222,8 @@ export interface SandboxRow extends NewSandbox {
   runId: string | null;
   /** Start of the present run or, when paused, of the last; before the first run the time of creation. */
   startedAt: number;
+  /** The time to live that was last requested: by the create, a resume or a new timeout, not by an extension. */
+  timeToLiveMs: number;
   /** The start of the last pause. Null while it runs. */
   pausedAt: number | null;
   /** What the pause keeps. Null while it runs. */
@@ -240,6 +245,7 @@ export interface StateChange {
       | 'runId'
       | 'startedAt'
       | 'endAt'
+      | 'timeToLiveMs'
       | 'endedAt'
       | 'cause'
       | 'pausedAt'
@@ -373,7 +379,6 @@ export interface TaggedSnapshot extends SnapshotRow {
 export interface SnapshotQuery {
   sandboxId?: string;
   templateId?: string;
-  tag?: string;
   limit?: number;
   /** Only rows after this position. */
   after?: { createdAt: number; id: string };

@@ -8,6 +8,7 @@ import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { BuildReason, BuildRow, NewBuild } from '../store/build-store.ts';
 import type { Store } from '../store/store.ts';
+import type { TemplatePart } from '../store/tags/tag-store.ts';
 import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
@@ -34,10 +35,10 @@ export interface Building {
    */
   start(build: BuildRow, plan: BuildPlan): Promise<void>;
   /**
-   * Removes a tag, or without one the whole template. Rejects with `not_found`, and with `invalid_argument` while
-   * sandboxes that began with it exist.
+   * Removes a template or a part of it. Rejects with `not_found`, and with `invalid_argument` while sandboxes that were created from it
+   * exist.
    */
-  delete(which: { templateId: string; tag?: string }): Promise<void>;
+  delete(part: TemplatePart): Promise<void>;
   /** What the cache has for later builds, the one that was used last first. */
   listCached(): Promise<CachedResult[]>;
   /**
@@ -265,14 +266,14 @@ export const createBuilding = (options: BuildingOptions): Building => {
         .then(collectQuietly)
         .finally(end);
     },
-    delete: async (which) => {
-      const outcome = await store.retireTemplate(which);
-      if (outcome === 'not_found') throw notFound(`template "${which.templateId}" was not found`);
+    delete: async (part) => {
+      const outcome = await store.retireTemplate(part);
+      if (outcome === 'not_found') throw notFound(`template "${part.templateId}" was not found`);
       if (outcome === 'in_use')
-        throw invalid(`template "${which.templateId}" is used by sandboxes that are running or paused`);
-      if (which.tag === undefined)
+        throw invalid(`template "${part.templateId}" is used by sandboxes that are running or paused`);
+      if (part.tag === undefined && part.buildId === undefined)
         for (const { templateId, abort } of running.values())
-          if (templateId === which.templateId) abort.abort(new Error('the template was deleted'));
+          if (templateId === part.templateId) abort.abort(new Error('the template was deleted'));
       await collectQuietly();
     },
     isBusy: () => running.size > 0,

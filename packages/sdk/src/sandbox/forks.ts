@@ -3,13 +3,12 @@ import type { SandboxError } from '../errors.ts';
 import type { CallOptions } from '../transport/call.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 import { fromResponse } from '../transport/from-response.ts';
+import { DEFAULT_TIMEOUT_SECONDS } from './start-sandbox.ts';
 
 export interface ForkOptions extends CallOptions {
   /** How many copies to make, 1 to 100. Default 1. */
   count?: number | undefined;
-  /**
-   * Time to live of each copy in milliseconds, rounded up to whole seconds. Default: that of the service, 15 seconds.
-   */
+  /** Time to live of each copy in milliseconds, rounded up to whole seconds. Default: 5 minutes, as of a new sandbox. */
   timeoutMs?: number | undefined;
 }
 
@@ -28,7 +27,7 @@ export async function forkSandbox(
     api.POST('/sandboxes/{sandboxID}/fork', {
       params: { path: { sandboxID: sandboxId } },
       body: {
-        ...(timeoutMs === undefined ? {} : { timeout: Math.ceil(timeoutMs / 1000) }),
+        timeout: timeoutMs === undefined ? DEFAULT_TIMEOUT_SECONDS : Math.ceil(timeoutMs / 1000),
         ...(count === undefined ? {} : { count }),
       },
       signal,

@@ -22,7 +22,7 @@ export interface SnapshotOptions extends CallOptions {
 export interface SnapshotListOptions extends ConnectionOptions {
   /** Only snapshots of this sandbox. */
   sandboxId?: string | undefined;
-  /** Name, `namespace/name` or id, each with or without a tag. */
+  /** Name, `namespace/name` or id: with a tag the snapshot of that tag, without one the newest. */
   name?: string | undefined;
   /** Snapshots in a page, 1 to 100. */
   limit?: number | undefined;

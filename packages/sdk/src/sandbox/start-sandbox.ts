@@ -28,14 +28,21 @@ export interface SandboxOptions extends ConnectionOptions {
 }
 
 export interface ConnectOptions extends ConnectionOptions {
-  /** The sandbox lives at least this long from now, in milliseconds. Default: that of the service, 5 minutes. */
+  /**
+   * The sandbox lives at least this long from now, in milliseconds. Default: 5 minutes, and a paused sandbox lives for as long as it
+   * did before, when that is longer.
+   */
   timeoutMs?: number | undefined;
   /** `false` resumes a paused sandbox from its files alone. Default true: with everything that was kept. */
   memory?: boolean | undefined;
 }
 
-// The default of the newer routes. The older ones have 15 s or require a value.
-const defaultTimeoutSeconds = 300;
+/**
+ * The default of the newer routes. The older ones, and the route that forks, have 15 s or require a value.
+ *
+ * @internal
+ */
+export const DEFAULT_TIMEOUT_SECONDS = 300;
 
 /**
  * Creates a sandbox, on the older route if the newer is missing or lacks the requested feature. Sends only the given
@@ -58,7 +65,7 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
   const older = () =>
     callApi(connection, options, (api, signal) =>
       api.POST('/sandboxes', {
-        body: { timeout: defaultTimeoutSeconds, ...body, ...(secure === undefined ? {} : { secure }) },
+        body: { timeout: DEFAULT_TIMEOUT_SECONDS, ...body, ...(secure === undefined ? {} : { secure }) },
         signal,
       }),
     );
@@ -90,7 +97,7 @@ export async function resumeSandbox(
     callApi(connection, options, (api, signal) =>
       api.POST('/sandboxes/{sandboxID}/connect', {
         params,
-        body: { timeout: defaultTimeoutSeconds, ...body },
+        body: { timeout: DEFAULT_TIMEOUT_SECONDS, ...body },
         signal,
       }),
     );

@@ -72,7 +72,7 @@ export const templates = {
     );
   },
 
-  /** Points tags to what `target` names, `name` or `name:tag`. Rejects with `not_found`. */
+  /** Points tags to what `target` names: `name`, `name:tag` or `name:buildId`. Rejects with `not_found`. */
   async addTags(target: string, tags: readonly string[], options: ConnectionOptions = {}): Promise<void> {
     await callApi(createConnection(options), options, (api, signal) =>
       api.POST('/templates/tags', { body: { target, tags: [...tags] }, signal }),

@@ -111,9 +111,10 @@ describe('a snapshot of the files', () => {
     expect(new Set([old, ...made].map(({ templateId }) => templateId)).size).toBe(1);
     const found = await Promise.all([old, ...made].map((one) => one.files.read('/home/user/version')));
     expect(found).toEqual(['1', '3', '2']);
-    const named = (await list({ name: 'versions' })).items.map(({ snapshotID }) => snapshotID);
-    expect(named).toEqual(['local/versions:default', 'local/versions:v2']);
-    expect((await list({ name: 'local/versions:v2' })).items).toHaveLength(1);
+    const named = async (name: string) =>
+      (await list({ name })).items.map(({ snapshotID, names }) => [snapshotID, ...names]);
+    expect(await named('versions')).toEqual([['local/versions:default', 'local/versions:default']]);
+    expect(await named('local/versions:v2')).toEqual([['local/versions:v2', 'local/versions:v2']]);
     await end(source, old, ...made);
   });
 

@@ -20,7 +20,7 @@ export function listSnapshotsCommand(): Command {
       .alias('ls')
       .description('list snapshots, newest first')
       .option('--sandbox <id>', 'only snapshots of this sandbox')
-      .option('--name <name>', 'only snapshots with this name or id')
+      .option('--name <name>', 'the snapshot of this name or id; without a tag the newest')
       .option('--json', 'one JSON object a line')
       .option('-q, --quiet', 'ids only'),
   ).action(async ({ sandbox, name, json, quiet, ...flags }: Flags) => {

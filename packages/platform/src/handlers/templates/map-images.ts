@@ -2,7 +2,7 @@ import { ApiError, notFound } from '@skerry/contract/error';
 import type { Store } from '../../store/store.ts';
 import type { BuildPlan, BuildSource, StagePlan } from '../../templates/build-plan.ts';
 import type { TemplateImages } from '../../templates/template-images.ts';
-import { requireTemplate } from '../template-reference.ts';
+import { requireTemplateState } from './find-template.ts';
 
 interface Names {
   store: Store;
@@ -36,7 +36,7 @@ const mapSource = async (
     return { kind: 'image', reference: target.reference, credentials: undefined, requestedAs };
   const { name } = target;
   const meaning = `${field}: "${requestedAs}" is the template "${name}" on this server`;
-  const { build, snapshot } = await requireTemplate(store, name, field).catch((error: unknown) => {
+  const { build, snapshot } = await requireTemplateState(store, name, field).catch((error: unknown) => {
     const isMissing = error instanceof ApiError && error.code === 'not_found';
     throw isMissing ? notFound(`${meaning}, which was not found`) : error;
   });

@@ -11,8 +11,9 @@ import { createToRootfs } from '../../templates/to-rootfs.ts';
 import type { ContextStore } from '../../templates/uploads/context-store.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from '../new-build.ts';
 import type { HandlerContext } from '../platform-handlers.ts';
-import { DEFAULT_TAG, parseTemplateReference, requireTemplate } from '../template-reference.ts';
 import { toBuildRequested } from '../template-replies.ts';
+import { requireTemplateState } from './find-template.ts';
+import { DEFAULT_TAG, parseTemplateReference } from './template-reference.ts';
 
 export interface ImageServices extends Pick<HandlerContext, 'store' | 'building' | 'diskMb'> {
   /** Archives that are uploaded; undefined where templates cannot be built. */
@@ -107,7 +108,7 @@ const save = async (
   text: string,
   signal: AbortSignal,
 ): ReturnType<NonNullable<TemplateImages['save']>> => {
-  const { template, snapshot, build } = await requireTemplate(store, text, 'path.templateID');
+  const { template, snapshot, build } = await requireTemplateState(store, text, 'path.templateID');
   if (snapshot !== null)
     throw invalid(`path.templateID: "${text}" is a snapshot, which cannot be saved as an image`);
   if (images.templates?.save === undefined)

@@ -1,8 +1,8 @@
 import { notFound } from '@skerry/contract/error';
 import { parseCursor, toCursor } from '../cursor.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
-import { requireWholeTemplate } from '../template-reference.ts';
 import { toFullNames, toTemplateWithBuilds } from '../template-replies.ts';
+import { requireTemplate } from './find-template.ts';
 
 type DetailRoute =
   | 'GET /templates/{templateID}'
@@ -14,7 +14,7 @@ export const createTemplateDetailHandlers = ({
   store,
 }: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, DetailRoute> => {
   const requireOne = (params: { templateID: string }) =>
-    requireWholeTemplate(store, params.templateID, 'path.templateID');
+    requireTemplate(store, params.templateID, 'path.templateID');
 
   const update = async (params: { templateID: string }, body: { public?: boolean }) => {
     const template = await requireOne(params);

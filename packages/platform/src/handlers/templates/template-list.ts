@@ -1,31 +1,24 @@
-import { ApiError } from '@skerry/contract/error';
 import { parseCursor, toCursor } from '../cursor.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
-import { NAMESPACE } from '../template-reference.ts';
 import { toTemplate } from '../template-replies.ts';
+import { requireOwnTeam } from './template-reference.ts';
 
 type ListRoute = 'GET /templates' | 'GET /v2/templates';
 
 /** Snapshots have a list of their own. */
 const kinds = ['image', 'build'] as const;
 
-/** Throws `permission_denied` for a team that the key does not belong to. */
-const requireOwnTeam = (teamID = NAMESPACE): void => {
-  if (teamID !== NAMESPACE)
-    throw new ApiError('permission_denied', `query.teamID: the key does not belong to team "${teamID}"`);
-};
-
 /** The two handlers that list templates. */
 export const createTemplateListHandlers = ({
   store,
 }: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, ListRoute> => ({
   'GET /templates': async ({ query }) => {
-    requireOwnTeam(query.teamID);
+    requireOwnTeam('query.teamID', query.teamID);
     return { status: 200, body: (await store.listTemplates({ kinds })).map(toTemplate) };
   },
   'GET /v2/templates': async ({ query }) => {
     const { teamID, limit = 100, nextToken } = query;
-    requireOwnTeam(teamID);
+    requireOwnTeam('query.teamID', teamID);
     const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
     const after = cursor && { createdAt: cursor.startedAt, id: cursor.id };
     // One more than the page shows whether there is a next page.

@@ -1,15 +1,10 @@
-import { invalid, notFound } from '@skerry/contract/error';
+import { type ApiError, invalid, notFound } from '@skerry/contract/error';
 import { toBuildId } from '../../ids.ts';
 import type { TemplateRow } from '../../store/store.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
-import {
-  DEFAULT_TAG,
-  parseNewName,
-  parseTemplateReference,
-  requireTemplate,
-  requireWholeTemplate,
-} from '../template-reference.ts';
 import { toImageId } from '../template-replies.ts';
+import { requireTemplate, requireTemplateState } from './find-template.ts';
+import { DEFAULT_TAG, parseNewName } from './template-reference.ts';
 
 type TagRoute = 'POST /templates/tags' | 'DELETE /templates/tags' | 'GET /templates/{templateID}/tags';
 
@@ -17,11 +12,10 @@ const parseTags = (name: string, tags: readonly string[]): string[] => [
   ...new Set(tags.map((tag, index) => parseNewName(`body.tags[${index}]`, `${name}:${tag}`).tag)),
 ];
 
-/** Throws `invalid_argument` for a template whose tags are not those of builds. */
-const requireBuilt = ({ kind }: TemplateRow, field: string, text: string): void => {
-  if (kind === 'build') return;
+/** The error for a template whose tags are not those of builds. */
+const unchangeable = ({ kind }: TemplateRow, field: string, text: string): ApiError => {
   const what = kind === 'snapshot' ? 'is a snapshot' : 'belongs to this installation';
-  throw invalid(`${field}: "${text}" ${what}, and its tags cannot be changed`);
+  return invalid(`${field}: "${text}" ${what}, and its tags cannot be changed`);
 };
 
 /** Handlers that list, move and delete the tags of a template. */
@@ -32,19 +26,18 @@ export const createTagHandlers = (
 
   return {
     'POST /templates/tags': async ({ body }) => {
-      const { tag: target = DEFAULT_TAG } = parseTemplateReference('body.target', body.target);
-      const { template } = await requireTemplate(store, body.target, 'body.target');
-      requireBuilt(template, 'body.target', body.target);
+      const { template, build } = await requireTemplateState(store, body.target, 'body.target');
+      if (build === null) throw unchangeable(template, 'body.target', body.target);
       const tags = parseTags(template.id, body.tags);
-      const build = await store.assignTags({ templateId: template.id, target, tags, at: clock.now() });
+      const isAssigned = await store.assignTags({ buildId: build.id, tags, at: clock.now() });
       // Deleted since the lookup.
-      if (build === undefined) throw notFound(`template "${body.target}" was not found`);
+      if (!isAssigned) throw notFound(`template "${body.target}" was not found`);
       building.collectSoon();
       return { status: 201, body: { tags, buildID: toBuildId(build.id) } };
     },
     'DELETE /templates/tags': async ({ body }) => {
-      const template = await requireWholeTemplate(store, body.name, 'body.name');
-      requireBuilt(template, 'body.name', body.name);
+      const template = await requireTemplate(store, body.name, 'body.name');
+      if (template.kind !== 'build') throw unchangeable(template, 'body.name', body.name);
       const tags = parseTags(template.id, body.tags);
       if (tags.includes(DEFAULT_TAG))
         throw invalid(`body.tags: the tag "${DEFAULT_TAG}" cannot be deleted; delete the template instead`);
@@ -54,7 +47,7 @@ export const createTagHandlers = (
       return { status: 204 };
     },
     'GET /templates/{templateID}/tags': async ({ params }) => {
-      const template = await requireWholeTemplate(store, params.templateID, 'path.templateID');
+      const template = await requireTemplate(store, params.templateID, 'path.templateID');
       const toTag = (tag: string, id: string, setAt: number) => ({
         tag,
         buildID: toBuildId(id),

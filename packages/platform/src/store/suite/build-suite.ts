@@ -171,6 +171,8 @@ export const describeBuilds = (ask: () => Store): void => {
       expect(await ask().retireTemplate({ templateId: 't-made', tag: 'v1' })).toBe('in_use');
       expect(await ask().retireTemplate({ templateId: 't-made', tag: 'default' })).toBe('retired');
       expect(await ask().retireTemplate({ templateId: 't-made', tag: 'default' })).toBe('not_found');
+      expect(await ask().retireTemplate({ templateId: 't-made', buildId: 'b1' })).toBe('in_use');
+      expect(await ask().retireTemplate({ templateId: 't-made', buildId: 'b2' })).toBe('not_found');
       expect(await ask().retireTemplate({ templateId: 't-made' })).toBe('in_use');
       await ask().changeState('s1', { from: ['starting'], to: 'ended' });
       await add('b3');

@@ -77,6 +77,7 @@ export const describeStore = (
           state: 'starting',
           runId: null,
           startedAt: made.createdAt,
+          timeToLiveMs: 15_000,
           pausedAt: null,
           pausedWith: null,
           endedAt: null,

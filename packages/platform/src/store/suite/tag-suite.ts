@@ -22,7 +22,7 @@ export const describeTags = (ask: () => Store): void => {
   describe('the tags of a template', () => {
     it('are listed by name with their builds and the time at which they were set', async () => {
       await make('b1', 10, ['v1', 'default']);
-      await ask().assignTags({ templateId, target: 'v1', tags: ['stable'], at: 20 });
+      expect(await ask().assignTags({ buildId: 'b1', tags: ['stable'], at: 20 })).toBe(true);
       expect(await ask().listBuildTags(templateId)).toEqual([
         { tag: 'default', buildId: 'b1', assignedAt: 11 },
         { tag: 'stable', buildId: 'b1', assignedAt: 20 },
@@ -33,20 +33,18 @@ export const describeTags = (ask: () => Store): void => {
     it('move to the build of the last assignment, and the image that loses its last tag is retired', async () => {
       await make('b1', 10, ['v1', 'stable']);
       await make('b2', 20, ['v2']);
-      expect(
-        await ask().assignTags({ templateId, target: 'v2', tags: ['stable', 'v1'], at: 30 }),
-      ).toMatchObject({
-        id: 'b2',
-      });
+      expect(await ask().assignTags({ buildId: 'b2', tags: ['stable', 'v1'], at: 30 })).toBe(true);
       expect(await ask().findTaggedBuild(templateId, 'stable')).toMatchObject({ id: 'b2' });
       expect(await ask().findBuild('b1')).toMatchObject({ image: null });
-      expect(await ask().assignTags({ templateId, target: 'v3', tags: ['stable'], at: 40 })).toBeUndefined();
+      for (const buildId of ['b1', 'b3'])
+        expect(await ask().assignTags({ buildId, tags: ['stable'], at: 40 })).toBe(false);
+      expect(await ask().findTaggedBuild(templateId, 'stable')).toMatchObject({ id: 'b2' });
     });
 
     it('stay where they were assigned when a build that was registered before ends after', async () => {
       await make('b1', 10, ['v1']);
       await begin('b2', 20, ['default']);
-      await ask().assignTags({ templateId, target: 'v1', tags: ['default'], at: 30 });
+      await ask().assignTags({ buildId: 'b1', tags: ['default'], at: 30 });
       await finish('b2', 40);
       expect(await ask().findTaggedBuild(templateId, 'default')).toMatchObject({ id: 'b1' });
       await make('b3', 50, ['default']);

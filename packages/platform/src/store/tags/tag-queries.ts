@@ -30,13 +30,18 @@ export const createTagQueries = (db: Database): TagStore => ({
       .orderBy('tag')
       .execute(),
 
-  assignTags: ({ templateId, target, tags, at }) =>
+  assignTags: ({ buildId, tags, at }) =>
     db.transaction().execute(async (tx) => {
-      const build = await findTagged(tx, templateId, target);
-      if (build === undefined) return undefined;
-      await pointTags(tx, { templateId, buildId: build.id, tags, requestedAt: at, at });
+      const build = await tx
+        .selectFrom('builds')
+        .select('template_id')
+        .where('id', '=', buildId)
+        .where('image', 'is not', null)
+        .executeTakeFirst();
+      if (build === undefined) return false;
+      await pointTags(tx, { templateId: build.template_id, buildId, tags, requestedAt: at, at });
       await retireImages(tx);
-      return build;
+      return true;
     }),
 
   deleteTags: ({ templateId, tags }) =>
@@ -51,20 +56,22 @@ export const createTagQueries = (db: Database): TagStore => ({
       return undefined;
     }),
 
-  retireTemplate: ({ templateId, tag }) =>
+  retireTemplate: ({ templateId, tag, buildId }) =>
     db.transaction().execute(async (tx): Promise<'retired' | 'in_use' | 'not_found'> => {
       const template = await selectTemplates(tx).where('templates.id', '=', templateId).executeTakeFirst();
       if (template?.kind !== 'build') return 'not_found';
       let tagged = tx.selectFrom('build_tags').selectAll().where('template_id', '=', templateId);
       if (tag !== undefined) tagged = tagged.where('tag', '=', tag);
+      if (buildId !== undefined) tagged = tagged.where('build_id', '=', buildId);
       const tags = await tagged.execute();
-      if (tag !== undefined && tags.length === 0) return 'not_found';
+      const isWhole = tag === undefined && buildId === undefined;
+      if (!isWhole && tags.length === 0) return 'not_found';
       let users = tx
         .selectFrom('sandboxes')
         .select('id')
         .where('template_id', '=', templateId)
         .where('state', 'in', ALIVE_STATES);
-      if (tag !== undefined)
+      if (!isWhole)
         users = users.where(
           'build_id',
           'in',
@@ -73,8 +80,9 @@ export const createTagQueries = (db: Database): TagStore => ({
       if ((await users.limit(1).executeTakeFirst()) !== undefined) return 'in_use';
       let removal = tx.deleteFrom('build_tags').where('template_id', '=', templateId);
       if (tag !== undefined) removal = removal.where('tag', '=', tag);
+      if (buildId !== undefined) removal = removal.where('build_id', '=', buildId);
       await removal.execute();
-      if (tag === undefined) {
+      if (isWhole) {
         await tx.deleteFrom('template_names').where('template_id', '=', templateId).execute();
         await tx.deleteFrom('templates').where('id', '=', templateId).execute();
       }
