@@ -17,11 +17,14 @@ export const hostileLimits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 6
 /** Files that expose or change the kernel or the host. */
 const masked = [
   ...['acpi', 'cmdline', 'config.gz', 'interrupts', 'kallsyms', 'kcore', 'keys', 'kmsg', 'scsi', 'slabinfo'],
-  ...['sched_debug', 'timer_list'],
+  ...['sched_debug', 'timer_list', 'diskstats', 'partitions', 'mdstat', 'swaps', 'fs', 'fs/ext4', 'fs/jbd2'],
+  ...['bus', 'bus/pci', 'bus/pci/devices', 'driver', 'tty/driver', 'irq', 'iomem', 'ioports', 'dma', 'mtrr'],
+  ...['buddyinfo', 'zoneinfo', 'pagetypeinfo', 'vmallocinfo', 'softirqs', 'schedstat', 'pressure', 'modules'],
+  ...['consoles', 'dynamic_debug'],
 ].map((name) => `/proc/${name}`);
-const maskedFolders = ['block', 'class/block', 'firmware', 'fs', 'kernel', 'module'].map(
-  (name) => `/sys/${name}`,
-);
+const maskedFolders = [
+  ...['block', 'bus', 'class/block', 'devices/pci0000:00', 'firmware', 'fs', 'kernel', 'module'],
+].map((name) => `/sys/${name}`);
 const settings = [
   ...[
     'sys/kernel/core_pattern',
