@@ -31,7 +31,6 @@ describe('the bounds of connections', () => {
     const guard = guardConnections(server as Server, {
       bounds,
       log: { warn: (message, fields) => lines.push(`${message} ${JSON.stringify(fields)}`) },
-      now: () => 0,
     });
     const open = (address: string): FakeSocket => {
       const socket = new FakeSocket(address);

@@ -1,5 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { isLoopback, toCountedAddress } from '@skerry/contract/counted-address';
+import { createQuietLog } from '@skerry/contract/quiet-log';
 import type { ConnectionBounds } from './connection-bounds.ts';
 import { firstHeadTimes, limitFirstHead } from './first-head.ts';
 import { answerMalformed } from './malformed-requests.ts';
@@ -35,32 +37,21 @@ const createKeyless = (): Keyless => ({ unknown: new Set(), routed: new Set() })
 export interface GuardOptions {
   bounds: ConnectionBounds;
   log: { warn(message: string, fields?: Record<string, unknown>): void };
-  now?: () => number;
 }
-
-/** At most one line of each kind in this time. */
-const QUIET_MS = 60_000;
 
 /**
  * Bounds the connections of a server: those that have shown nothing, those without a key, both in all and from one address, and all.
  * When a bound is reached, the server closes the oldest connection with the fewest rights; if there is none, the new one. No connection of a
  * caller with a key ends for another. A connection whose first request does not come in time ends. A connection that sends something other than HTTP gets an error and ends. Addresses of this host, as of a proxy, have no bound of their own.
  */
-export const guardConnections = (
-  server: Server,
-  { bounds, log, now = () => performance.now() }: GuardOptions,
-): ConnectionGuard => {
+export const guardConnections = (server: Server, { bounds, log }: GuardOptions): ConnectionGuard => {
   const open = new Map<Socket, Connection>();
   const keyless = createKeyless();
   const byAddress = new Map<string, Keyless>();
-  const toldAt = new Map<string, number>();
+  const quietLog = createQuietLog({ warn: (message, fields) => log.warn(message, fields) });
 
-  const tell = (message: string, fields: Record<string, unknown>): void => {
-    const at = now();
-    if (at - (toldAt.get(message) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
-    toldAt.set(message, at);
-    log.warn(message, { open: open.size, ...fields });
-  };
+  const tell = (message: string, fields: Record<string, unknown>): void =>
+    quietLog(message, { open: open.size, ...fields });
   const listsOf = ({ address }: Connection): Keyless[] => {
     const own = byAddress.get(address);
     return own === undefined ? [keyless] : [keyless, own];
@@ -112,7 +103,7 @@ export const guardConnections = (
 
   server.on('connection', (socket: Socket) => {
     const remote = socket.remoteAddress ?? '';
-    const [address, isLocal] = [toCounted(remote), isLoopback(remote)];
+    const [address, isLocal] = [toCountedAddress(remote), isLoopback(remote)];
     if (!makeRoom(address, isLocal)) {
       socket.resetAndDestroy();
       return;
@@ -164,23 +155,4 @@ export const guardConnections = (
       connection.closing = undefined;
     },
   };
-};
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-const isLoopback = (address: string): boolean => {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/, '');
-  return loopback.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4');
-};
-
-/** An address as it is counted: of IPv6 the network of 64 bits, which one host has whole. */
-const toCounted = (address: string): string => {
-  if (!isIPv6(address) || address.includes('.')) return address;
-  const [head = '', tail] = address.split('::');
-  const before = head.split(':').filter((group) => group !== '');
-  const after = (tail ?? '').split(':').filter((group) => group !== '');
-  const middle = Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0');
-  return `${[...before, ...middle, ...after].slice(0, 4).join(':')}::/64`;
 };

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Census } from '@skerry/platform';
 import type { RemoteRuntime } from '@skerry/runtime';
@@ -130,4 +131,27 @@ it('are listed on the page of metrics, all of them and no others', async () => {
     .flatMap((line) => line.match(/(?<=`)skerry_[a-z_]+/g) ?? []);
   const served = metrics.registry.getMetricsAsArray().map(({ name }) => name);
   expect(listed.toSorted()).toEqual(served.filter((name) => name.startsWith('skerry_')).toSorted());
+});
+
+it('holds a bound of connections, ends each with its answer, and logs that once', async () => {
+  const { metrics, warnings, scrape } = await open();
+  const { hostname, port } = new URL(metrics.url);
+  const idle = Array.from({ length: 60 }, () =>
+    connect(Number(port), hostname)
+      .on('error', () => undefined)
+      .resume(),
+  );
+  onTestFinished(() => {
+    for (const socket of idle) socket.destroy();
+  });
+  await Promise.all(idle.map((socket) => once(socket, 'connect')));
+  await expect.poll(() => idle.filter(({ destroyed }) => !destroyed).length).toBe(32);
+  await scrape();
+  expect((await fetch(metrics.url)).headers.get('connection')).toBe('close');
+  expect(warnings).toEqual([
+    [
+      'one address has too many unidentified connections to the port for metrics',
+      { address: '127.0.0.1', open: 32 },
+    ],
+  ]);
 });

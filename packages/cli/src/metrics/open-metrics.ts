@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createQuietLog } from '@skerry/contract/quiet-log';
+import { boundStrangers } from '@skerry/contract/strangers';
 import type { Log } from '@skerry/platform';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CliError } from '../cli-error.ts';
@@ -25,6 +27,9 @@ export interface Metrics {
 
 const REFRESH_MS = 5_000;
 const PATH = '/metrics';
+
+/** No caller shows who it is here: each connection is for one scrape. */
+const CONNECTIONS = { all: 64, ofAddress: 32, timeoutMs: 30_000 };
 
 /**
  * Serves `GET /metrics` in the text format of Prometheus, with the metrics of the process itself. Resolves when it listens; throws
@@ -70,11 +75,18 @@ export async function openMetrics(listen: MetricsListen, log: Pick<Log, 'info' |
   };
 
   const server = createServer((request, response) => {
+    // The next scrape comes after a time in which another caller may need the place.
+    response.shouldKeepAlive = false;
     answer(request, response).catch((error: unknown) => {
       log.warn('metrics could not be answered', { error });
       response.destroy();
     });
   });
+  const strangers = boundStrangers('the port for metrics', {
+    bounds: CONNECTIONS,
+    log: createQuietLog({ warn: (message, fields) => log.warn(message, fields) }),
+  });
+  server.on('connection', (socket) => strangers.add(socket));
   const listening = once(server, 'listening');
   server.listen(listen);
   await listening.catch((cause: Error): never => {

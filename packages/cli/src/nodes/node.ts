@@ -1,5 +1,6 @@
 import { availableParallelism, freemem, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { createQuietLog } from '@skerry/contract/quiet-log';
 import { forwardImagesService, openImageFiles } from '@skerry/images';
 import { measureEntries } from '@skerry/platform/measure-entries';
 import { RuntimeError } from '@skerry/runtime';
@@ -83,6 +84,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     }),
     onOwner: ({ owner, epoch }) => log.info('a server owns this node', { owner, epoch }),
     onError: (error) => log.warn('a connection failed', { error }),
+    onStranger: createQuietLog({ warn: (message, fields) => log.warn(message, fields) }),
   });
   cleanup.defer(() => server.close());
   const measured = { ...host, epoch: () => server.epoch };

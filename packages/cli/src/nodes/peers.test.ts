@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -25,7 +26,8 @@ const load = (name: string, role: 'platform' | 'node'): Credentials => {
   const files = { cert: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) };
   return loadCredentials({ ...files, ca: join(folder, 'ca.crt') }, { role });
 };
-const log = createLog({ write: () => undefined, level: 'error' });
+const lines: string[] = [];
+const log = createLog({ write: (line) => void lines.push(line), level: 'warn' });
 
 /** A server that answers whether a request has come from a peer. */
 const listen = async (credentials: Credentials): Promise<{ peers: RunningPeers; server: Server }> => {
@@ -83,4 +85,39 @@ it('reject when the other server is away, or the caller leaves', async () => {
   await two.peers.close();
   running.splice(running.indexOf(two.peers), 1);
   await expect(one.peers.send(two.peers.address, call, signal)).rejects.toThrow(two.peers.address);
+});
+
+it('hold a bound of connections that finish no handshake, log them once, and serve meanwhile', async () => {
+  const [one, two] = [await listen(load('platform', 'platform')), await listen(load('platform', 'platform'))];
+  const [host = '', port = ''] = two.peers.address.split(':');
+  lines.length = 0;
+  const silent: Socket[] = [];
+  onTestFinished(() => {
+    for (const socket of silent) socket.destroy();
+  });
+  for (let round = 0; round < 9; round += 1) {
+    const more = Array.from({ length: 100 }, () =>
+      connect(Number(port), host)
+        .on('error', () => undefined)
+        .resume(),
+    );
+    silent.push(...more);
+    for (const socket of more) socket.write(Buffer.from('1603010200010001fc0303', 'hex'));
+    await Promise.all(more.map((socket) => once(socket, 'connect')));
+  }
+  await expect.poll(() => silent.filter(({ destroyed }) => !destroyed).length).toBe(768);
+  const response = await one.peers.send(two.peers.address, call, signal);
+  expect([response.statusCode, await text(response)]).toEqual([201, 'true POST /sandboxes?a=b text']);
+  for (const word of ['one', 'two', 'three']) {
+    const wrong = connect(Number(port), host);
+    wrong.end(`GET /${word} HTTP/1.1\r\n\r\n`);
+    await text(wrong).catch(() => '');
+  }
+  await expect.poll(() => lines.length).toBeGreaterThan(1);
+  const messages = lines.map((line) => (JSON.parse(line) as { message: string }).message);
+  expect(new Set(messages).size).toBe(messages.length);
+  expect(messages.toSorted()).toEqual([
+    'a connection of another server failed',
+    'one address has too many unidentified connections to the port for other servers',
+  ]);
 });

@@ -4,6 +4,8 @@ import { Agent, createServer, request as openRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { createQuietLog } from '@skerry/contract/quiet-log';
+import { boundStrangers } from '@skerry/contract/strangers';
 import { edgeServerOptions } from '@skerry/edge';
 import type { Log, Peers } from '@skerry/platform';
 import { type Credentials, parseRole } from '@skerry/runtime/node';
@@ -17,6 +19,9 @@ export interface RunningPeers extends Peers {
 
 /** The time in which the other side must accept a connection. */
 const CONNECT_MS = 5_000;
+
+/** Another server opens a connection for each call that it forwards at the same time. */
+const STRANGERS = { all: 1_024, ofAddress: 768, timeoutMs: 10_000 };
 
 /**
  * Passes the requests of other servers, over TLS 1.3 with certificates of the platform on both sides, to the HTTP server of this one.
@@ -35,23 +40,29 @@ export async function listenForPeers({
 }): Promise<RunningPeers> {
   const { cert, key, ca } = credentials;
   const tls = { cert, key, ca, minVersion: 'TLSv1.3' as const };
+  const strangerLog = createQuietLog({ warn: (message, fields) => log.warn(message, fields) });
+  const strangers = boundStrangers('the port for other servers', { bounds: STRANGERS, log: strangerLog });
   const fromPeers = new WeakSet<Socket>();
   const open = new Set<Socket>();
-  // A server of its own: the bounds of connections are for callers without a certificate.
+  // A server of its own: the bounds of the other one are for callers without a certificate.
   const listener = createServer(
     { ...edgeServerOptions, ...tls, requestCert: true, rejectUnauthorized: true },
     (request, response) => server.emit('request', request, response),
   );
   listener.on('secureConnection', (socket: TLSSocket) => {
-    if (parseRole(socket.getPeerX509Certificate()?.subjectAltName)?.role === 'platform')
+    if (parseRole(socket.getPeerX509Certificate()?.subjectAltName)?.role === 'platform') {
+      strangers.accept(socket);
       fromPeers.add(socket);
-    else socket.destroy();
+    } else socket.destroy();
   });
   listener.on('connection', (socket: Socket) => {
+    strangers.add(socket);
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
-  listener.on('tlsClientError', (error) => log.warn('a connection of another server failed', { error }));
+  listener.on('tlsClientError', (error, { remoteAddress }) =>
+    strangerLog('a connection of another server failed', { address: remoteAddress, error }),
+  );
   const listening = once(listener, 'listening');
   listener.listen(listen);
   await listening;

@@ -46,6 +46,7 @@ const serve = async (
     snapshotSocket: '/nonexistent/snapshots.sock',
     onOwner: () => undefined,
     onError: () => undefined,
+    onStranger: () => undefined,
   });
   opened.push(served);
   const owner = { installation: 'one', owner: 'server', epoch: 1 };

@@ -63,6 +63,7 @@ const openNode = async (stored: StoredSnapshots | undefined): Promise<RemoteSnap
     snapshotSocket,
     onOwner: () => undefined,
     onError,
+    onStranger: () => undefined,
   });
   opened.push(served);
   const address = { name: 'a', ...served.address };

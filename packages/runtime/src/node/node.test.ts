@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { connect as connectPlain } from 'node:net';
+import { connect as connectPlain, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -44,6 +44,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'skerry-node-memory-'));
 const memory = createMemory({ dataDir, agent });
 
 const errors: Error[] = [];
+const strangers: [message: string, error: unknown][] = [];
 const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
   const credentials = loadCredentials(await authority.write({ role: 'node', name: 'a' }), { role: 'node' });
   const served = await serveNode(memory, {
@@ -56,6 +57,7 @@ const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
     snapshotSocket: '/nonexistent/snapshots.sock',
     onOwner: (owner) => owners.push(owner),
     onError: (error) => errors.push(error),
+    onStranger: (message, { error }) => strangers.push([message, error]),
   });
   opened.push(served);
   return served;
@@ -225,14 +227,36 @@ describe('a node', () => {
 
   it('reports a wrong handshake, and not a connection that ends before it, as that of a probe', async () => {
     const { host, port } = server.address;
-    errors.length = 0;
+    strangers.length = 0;
     const probe = connectPlain(port, host);
     probe.once('connect', () => probe.end());
     await once(probe.resume(), 'close');
     const wrong = connectPlain(port, host);
     wrong.end('GET / HTTP/1.1\r\n\r\n');
     await text(wrong);
-    await expect.poll(() => errors).toHaveLength(1);
+    await expect
+      .poll(() => strangers)
+      .toEqual([['a connection of another machine failed', expect.any(Error)]]);
+  });
+
+  it('holds no more than its bound of connections that never finish their handshake, and serves meanwhile', async () => {
+    const { host, port } = server.address;
+    strangers.length = 0;
+    const silent: Socket[] = [];
+    for (let round = 0; round < 9; round += 1) {
+      const more = Array.from({ length: 100 }, () => connectPlain(port, host).on('error', () => undefined));
+      silent.push(...more);
+      for (const socket of more) socket.resume().write(Buffer.from('1603010200010001fc0303', 'hex'));
+      await Promise.all(more.map((socket) => socket.connecting && once(socket, 'connect')));
+    }
+    const isOpen = ({ destroyed }: Socket): boolean => !destroyed;
+    await expect.poll(() => silent.filter(isOpen).length).toBe(768);
+    expect(strangers[0]?.[0]).toBe(
+      'one address has too many unidentified connections to the port for servers',
+    );
+    const runtime = await dial(claim(1));
+    expect(await runtime.describeNode({ timeoutMs: 60_000 })).toEqual(description);
+    for (const socket of silent) socket.destroy();
   });
 });
 

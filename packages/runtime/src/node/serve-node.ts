@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import type { ConnectRouter } from '@connectrpc/connect';
+import { boundStrangers } from '@skerry/contract/strangers';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
 import { RuntimeError, toRuntimeError } from '../error.ts';
 import { NodeService } from '../gen/skerry/node/v1/node_pb.ts';
@@ -45,10 +46,15 @@ export interface NodeServerOptions {
   onOwner: (owner: Claim) => void;
   /** Called with what a connection failed with, where the other side has no use for it. */
   onError: (error: Error) => void;
+  /** Called with what others can cause without a certificate, which may be as often as they like. */
+  onStranger: (message: string, fields: Record<string, unknown>) => void;
 }
 
 /** A connection that does not begin with a line in that time is ended. */
 const openingTimeoutMs = 10_000;
+
+/** A server opens as many connections at once as it has requests to sandboxes, from one address; 1,024 take some 90 MB. */
+const STRANGERS = { all: 1_024, ofAddress: 768, timeoutMs: openingTimeoutMs };
 
 /**
  * Offers a runtime to the servers of one installation, over TLS 1.3 with certificates on both sides: the services of `proto/` to
@@ -71,6 +77,7 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
       options.addServices?.(router);
     },
   });
+  const strangers = boundStrangers('the port for servers', { bounds: STRANGERS, log: options.onStranger });
   const sockets = new Set<Socket>();
   /** Those of the present owner, which end when another one takes over. */
   const owned = new Set<Socket>();
@@ -86,6 +93,7 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
     try {
       requirePlatform(socket);
       const opening = parseOpening(await readLine(socket, { timeoutMs: openingTimeoutMs }));
+      strangers.accept(socket);
       if (opening.use !== 'runtime' && record.current?.installation !== opening.installation)
         throw new RuntimeError('unavailable', 'this node belongs to no server, or to another installation');
       if (opening.use === 'image') {
@@ -125,7 +133,6 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
     rejectUnauthorized: true,
     minVersion: 'TLSv1.3',
     ALPNProtocols: Object.values(protocols),
-    handshakeTimeout: openingTimeoutMs,
     // The agent may end its half of a stream before the client does.
     allowHalfOpen: true,
   });
@@ -136,11 +143,16 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
     socket.setKeepAlive(true, openingTimeoutMs);
     void serve(socket);
   });
-  server.on('tlsClientError', (error) => onError(error));
-  const front = createFirstBytesServer(openingTimeoutMs, (socket) => server.emit('connection', socket));
-  front.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+  server.on('tlsClientError', (error, { remoteAddress }) =>
+    options.onStranger('a connection of another machine failed', { address: remoteAddress, error }),
+  );
+  const front = createFirstBytesServer({
+    onOpen: (socket) => {
+      strangers.add(socket);
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    },
+    onBytes: (socket) => server.emit('connection', socket),
   });
   const listening = once(front, 'listening');
   front.listen(options.listen);

@@ -33,6 +33,7 @@ const server = await serveNode(runtime, {
   snapshotSocket: toSnapshotSocket(helper.dataDir),
   onOwner: () => undefined,
   onError: (error) => console.error(error),
+  onStranger: (message, fields) => console.error(message, fields),
 });
 console.log(server.address.port);
 process.stdin.resume();

@@ -51,6 +51,7 @@ for (const { name, port } of nodes) {
     snapshotSocket: join(dataDir, 'none.sock'),
     onOwner: () => undefined,
     onError: (error) => console.error(error.message),
+    onStranger: (message, fields) => console.error(message, fields),
   });
 }
 console.log('{}');
