@@ -81,6 +81,7 @@ export default defineConfig({
           // In no process with `unit`: the agent replaces `Headers`, and loads libraries before `runtime` has configured koffi.
           name: 'agent',
           include: ['packages/envd/src/**/*.test.ts'],
+          exclude: [longFiles, '**/node_modules/**'],
           isolate: false,
           env,
           testTimeout: 180_000 * patience,

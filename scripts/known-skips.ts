@@ -44,7 +44,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => !hasCapability(CAP_SYS_RESOURCE),
   },
   {
-    tests: /^packages\/testkit\/src\/agent-rules\/[\w-]+\.test\.ts > a bare agent /,
+    tests: /^packages\/testkit\/src\/agent-rules\/[\w.-]+\.test\.ts > a bare agent /,
     missing: 'a sandbox, a platform or the time that the rule needs; it runs on the agent in a sandbox',
     isMissing: always,
   },

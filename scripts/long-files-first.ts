@@ -5,22 +5,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longFiles = [
   'e2b-client.test.ts',
   'pause-durability.test.ts',
-  'process-slow-readers.test.ts',
   'page-programs.test.ts',
   'cluster.test.ts',
   'cli.test.ts',
   'runsc.driver.test.ts',
   'memory.driver.test.ts',
   'crash.driver.test.ts',
-  'runc.driver.test.ts',
-  'remote.driver.test.ts',
-  'files-limits.test.ts',
   'rootless.test.ts',
-  'process-stays-up.test.ts',
   'snapshot-durability.test.ts',
   'durability.test.ts',
-  'packed.test.ts',
-  'generation.test.ts',
   'metrics.test.ts',
   'logs.test.ts',
   'pause.driver.test.ts',
@@ -29,9 +22,6 @@ const longFiles = [
   'memory-pause.test.ts',
   'snapshot-trees.test.ts',
   'vanishing-clients.test.ts',
-  'lifecycle-run.test.ts',
-  'kill-run.test.ts',
-  'streams.test.ts',
 ];
 
 /**
