@@ -1,19 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  appendFileSync,
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { findServerProgram, type ServerProgram } from './server-program.ts';
 
 const run = promisify(execFile);
 
@@ -37,23 +29,36 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-const libraries = '/usr/lib/postgresql';
+/** The newest `initdb` of this host; undefined when there is none. */
+export const findPostgres = (): ServerProgram | undefined => findServerProgram('postgresql');
 
-/** The folder of the newest installed programs of PostgreSQL; undefined when there are none. */
-export const findPostgres = (): string | undefined => {
-  if (!existsSync(libraries)) return undefined;
-  const versions = readdirSync(libraries).sort((a, b) => Number(b) - Number(a));
-  return versions
-    .map((version) => join(libraries, version, 'bin'))
-    .find((bin) => existsSync(join(bin, 'initdb')));
-};
-
-// The programs refuse root. Debian's package makes this user.
+// The programs refuse root, and a user without a name.
 const isRoot = process.getuid?.() === 0;
-const asPostgres = isRoot ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'] : [];
+const [uid, gid] = [65534, 65534];
+const asNobody = ['setpriv', '--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--'];
 
-const idOf = async (kind: '-u' | '-g'): Promise<number> =>
-  Number((await run('id', [kind, 'postgres'])).stdout);
+/** A command that runs a program of that PostgreSQL, whose name and arguments are appended, with variables for it. */
+interface Launcher {
+  command: readonly string[];
+  /** The folder of its programs there. */
+  bin: string;
+  env: NodeJS.ProcessEnv;
+}
+
+function toLauncher({ path, root, env }: ServerProgram): Launcher {
+  const direct = { bin: dirname(path), env: { ...process.env, ...env, LC_ALL: 'C' } };
+  if (!isRoot) return { command: [], ...direct };
+  if (root === '/') return { command: asNobody, ...direct };
+  // A checkout may be in a folder that only root enters: the programs alone see the unpacked package at /mnt.
+  const mount = ['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" /mnt && exec "$@"', root];
+  const toSeen = (text: string): string => text.replaceAll(root, '/mnt');
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${toSeen(value)}`);
+  return {
+    command: [...mount, ...asNobody, 'env', ...variables],
+    bin: toSeen(direct.bin),
+    env: { ...process.env, LC_ALL: 'C' },
+  };
+}
 
 export interface PostgresOptions {
   parentDir?: string;
@@ -75,13 +80,15 @@ export const startPostgres = async ({
   settings: more = [],
   machine,
 }: PostgresOptions = {}): Promise<PostgresServer> => {
-  const bin = findPostgres();
-  if (bin === undefined) throw new Error('PostgreSQL is not installed');
+  const found = findPostgres();
+  if (found === undefined)
+    throw new Error('PostgreSQL is not on this host: node scripts/system-packages.ts --tests');
+  const { command, bin, env } = toLauncher(found);
   const folder = mkdtempSync(join(parentDir, 'skerry-postgres-'));
-  if (isRoot) chownSync(folder, await idOf('-u'), await idOf('-g'));
+  if (isRoot) chownSync(folder, uid, gid);
   const data = join(folder, 'data');
   const [file, ...args] = [
-    ...asPostgres,
+    ...command,
     join(bin, 'initdb'),
     '-D',
     data,
@@ -94,7 +101,7 @@ export const startPostgres = async ({
     '--no-locale',
     '--no-sync',
   ];
-  await run(file, args, { cwd: folder });
+  await run(file, args, { cwd: folder, env });
   if (machine) appendFileSync(join(data, 'pg_hba.conf'), 'host all all samenet trust\n');
 
   let child: ReturnType<typeof spawn> | undefined;
@@ -114,12 +121,14 @@ export const startPostgres = async ({
       `unix_socket_directories=${folder}`,
       `listen_addresses=${machine?.address ?? ''}`,
       'log_min_messages=log',
+      // Its compiler of queries is not unpacked for tests.
+      'jit=off',
       ...(isDurable ? [] : ['fsync=off', 'full_page_writes=off']),
       ...more,
     ];
     const [file = '', ...args] = [
       ...(machine?.through ?? []),
-      ...asPostgres,
+      ...command,
       join(bin, 'postgres'),
       '-D',
       data,
@@ -128,7 +137,7 @@ export const startPostgres = async ({
     const started = spawn(file, args, {
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, LC_ALL: 'C' },
+      env,
     });
     child = started;
     const written: string[] = [];
@@ -140,10 +149,12 @@ export const startPostgres = async ({
       started.once('exit', () => reject(new Error(`postgres ended\n${written.join('\n')}`)));
     });
   };
+  const runClient = (name: string, argv: readonly string[]) =>
+    run(join(dirname(found.path), name), argv, { env: { ...process.env, ...found.env } });
   const psql = async (statements: readonly string[]): Promise<string> => {
     const commands = statements.flatMap((statement) => ['-c', statement]);
     const where = ['-h', folder, '-U', 'skerry', '-d', 'postgres'];
-    const { stdout } = await run(join(bin, 'psql'), [...where, '-q', '-A', '-t', ...commands]);
+    const { stdout } = await runClient('psql', [...where, '-q', '-A', '-t', ...commands]);
     return stdout;
   };
   await start();
@@ -151,7 +162,7 @@ export const startPostgres = async ({
   return {
     createDatabase: async () => {
       count += 1;
-      await run(join(bin, 'createdb'), ['-h', folder, '-U', 'skerry', `test${count}`]);
+      await runClient('createdb', ['-h', folder, '-U', 'skerry', `test${count}`]);
       if (machine) return `postgres://skerry@${machine.address}/test${count}`;
       return `postgres://skerry@localhost/test${count}?host=${encodeURIComponent(folder)}`;
     },

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findServerProgram } from '@skerry/platform/server-program';
 import { expect, it, onTestFinished } from 'vitest';
 import { readCodeBlocks } from '../pages/code-blocks.ts';
 
@@ -24,9 +25,11 @@ function check(server: string): { status: number | null; stderr: string } {
   );
   const placed = server.replace(`/etc/ssl/${name}.pem`, certificate).replace(`/etc/ssl/${name}.key`, key);
   writeFileSync(join(folder, 'nginx.conf'), `pid nginx.pid;\nevents {}\nhttp {\n${placed}}\n`);
-  return spawnSync('unshare', ['--net', 'nginx', '-t', '-p', folder, '-c', 'nginx.conf', '-e', 'stderr'], {
-    encoding: 'utf8',
-  });
+  const nginx = findServerProgram('nginx');
+  if (nginx === undefined)
+    throw new Error('nginx is not on this host: node scripts/system-packages.ts --more');
+  const argv = ['--net', nginx.path, '-t', '-p', folder, '-c', 'nginx.conf', '-e', 'stderr'];
+  return spawnSync('unshare', argv, { encoding: 'utf8', env: { ...process.env, ...nginx.env } });
 }
 
 it('is accepted, and would be refused with a directive that does not exist', () => {

@@ -21,6 +21,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { findServerProgram } from '@skerry/platform/server-program';
 
 /** Debian's docker-registry on loopback, filled through its own interface. */
 export interface DebianRegistry extends AsyncDisposable {
@@ -70,7 +71,13 @@ export async function startDebianRegistry({
   // It writes a line for each request to its output.
   const requests = join(folder, 'requests');
   const output = openSync(requests, 'w');
-  const server = spawn('docker-registry', ['serve', config], { stdio: ['ignore', output, 'ignore'] });
+  const program = findServerProgram('docker-registry');
+  if (program === undefined)
+    throw new Error('docker-registry is not on this host: node scripts/system-packages.ts --tests');
+  const server = spawn(program.path, ['serve', config], {
+    stdio: ['ignore', output, 'ignore'],
+    env: { ...process.env, ...program.env },
+  });
   closeSync(output);
   await waitForAnswer(server, `http://${host}/v2/`);
   const authorization: Record<string, string> =

@@ -1,0 +1,37 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Where `scripts/system-packages.ts` unpacks the Debian packages of servers that tests start. Installed, they would run as services of the
+ * host. A folder for each package.
+ */
+export const unpackedPackages = join(import.meta.dirname, '../../../../.toolchain/debian');
+
+/** Debian package → its program, as a pattern below the root of a file system. */
+export const serverPrograms = {
+  'docker-registry': 'usr/bin/docker-registry',
+  nginx: 'usr/sbin/nginx',
+  postgresql: 'usr/lib/postgresql/*/bin/initdb',
+} as const;
+
+export interface ServerProgram {
+  path: string;
+  /** The root of the file system that its package is in: `/`, or the folder of the unpacked one. */
+  root: string;
+  /** Variables with which it finds its libraries. */
+  env: Readonly<Record<string, string>>;
+}
+
+/** The newest program of that package: the installed one, or else the unpacked one. Undefined when there is neither. */
+export function findServerProgram(name: keyof typeof serverPrograms): ServerProgram | undefined {
+  const own = join(unpackedPackages, name);
+  for (const root of ['/', own]) {
+    const [newest] = globSync(join(root, serverPrograms[name])).toSorted((a, b) =>
+      b.localeCompare(a, 'en', { numeric: true }),
+    );
+    if (newest === undefined) continue;
+    const libraries = root === own ? globSync(join(own, 'usr/lib/*-linux-gnu')) : [];
+    return { path: newest, root, env: libraries.length > 0 ? { LD_LIBRARY_PATH: libraries.join(':') } : {} };
+  }
+  return undefined;
+}
