@@ -4,7 +4,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take half a minute and more, the longest first. */
 const longFiles = [
   'e2b-client.test.ts',
-  'pause-durability.test.ts',
   'page-programs.test.ts',
   'cluster.test.ts',
   'cli.test.ts',
@@ -12,7 +11,6 @@ const longFiles = [
   'memory.driver.test.ts',
   'crash.driver.test.ts',
   'rootless.test.ts',
-  'snapshot-durability.test.ts',
   'durability.test.ts',
   'metrics.test.ts',
   'logs.test.ts',
@@ -20,7 +18,6 @@ const longFiles = [
   'oci.driver.test.ts',
   'memory-edges.driver.test.ts',
   'memory-pause.test.ts',
-  'snapshot-trees.test.ts',
   'vanishing-clients.test.ts',
 ];
 
