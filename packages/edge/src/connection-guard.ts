@@ -23,8 +23,8 @@ interface Connection {
   readonly socket: Socket;
   readonly address: string;
   underWay: number;
-  /** The answer that is to close the connection, unless `accept` comes first. */
-  closing?: ServerResponse | undefined;
+  /** The answer that is to close the connection, unless `accept` comes first and its request lets the connection stay. */
+  closing?: { response: ServerResponse; mayStay: boolean } | undefined;
 }
 
 /** Those without a key, each in the order in which they came. */
@@ -133,8 +133,9 @@ export const guardConnections = (server: Server, { bounds, log }: GuardOptions):
         connection.underWay -= 1;
       });
       if (!keyless.unknown.has(connection)) return;
+      // False for HTTP/1.0 and for `Connection: close`.
+      connection.closing = { response, mayStay: response.shouldKeepAlive };
       response.shouldKeepAlive = false;
-      connection.closing = response;
     },
     beginUpgrade({ socket }) {
       noteRequest(socket);
@@ -151,7 +152,8 @@ export const guardConnections = (server: Server, { bounds, log }: GuardOptions):
           unknown.delete(connection);
           routed.add(connection);
         }
-      if (connection.closing !== undefined) connection.closing.shouldKeepAlive = true;
+      const { closing } = connection;
+      if (closing !== undefined) closing.response.shouldKeepAlive = closing.mayStay;
       connection.closing = undefined;
     },
   };

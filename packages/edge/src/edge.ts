@@ -171,7 +171,7 @@ const checkOrRefuse = (
     return checkAgentRequest(request, route.agent);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    sendJson(response, error.status, toErrorBody(error));
+    sendJson(response, error.status, toErrorBody(error), 'application/json');
     return 'refused';
   }
 };

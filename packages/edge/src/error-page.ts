@@ -32,12 +32,16 @@ export const sendError = (request: IncomingMessage, response: ServerResponse, er
     code: status,
     ...(error.connectionLimit === undefined ? {} : { connectionLimit: error.connectionLimit }),
   };
-  send(response, status, 'application/json', JSON.stringify(body));
+  sendJson(response, status, body);
 };
 
 /** Sends an error that is not about a sandbox, as JSON. */
-export const sendJson = (response: ServerResponse, status: number, body: object): void =>
-  send(response, status, 'application/json', JSON.stringify(body));
+export const sendJson = (
+  response: ServerResponse,
+  status: number,
+  body: object,
+  type = 'application/json; charset=utf-8',
+): void => send(response, status, type, JSON.stringify(body));
 
 /** Sends a short text. */
 export const sendText = (response: ServerResponse, status: number, text: string): void =>

@@ -8,7 +8,7 @@ describe('errors', () => {
   it('answers 502 with both spellings of the id when the sandbox is unknown', async () => {
     const answer = await ask({ host: host(49_983, 'iunknown') });
     expect(answer.status).toBe(502);
-    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(JSON.parse(answer.text)).toEqual({
       sandboxID: 'iunknown',
       sandboxId: 'iunknown',
@@ -216,6 +216,6 @@ describe('errors', () => {
     [{ 'user-agent': 'curl/8', accept: '*/*' }],
   ])('answers with JSON when the request is not a navigation: %j', async (headers) => {
     const answer = await ask({ host: host(3000, 'iunknown'), ...headers });
-    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 });

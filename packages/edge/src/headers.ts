@@ -22,7 +22,10 @@ const essential = new Set(['content-length', 'host']);
  * The headers of a message, name and value in turn, in their order and spelling, without the hop-by-hop ones and without those of
  * `replaced`, whose names are in lower case.
  */
-export const toForwardedHeaders = (message: IncomingMessage, replaced?: ReadonlySet<string>): string[] => {
+export const toForwardedHeaders = (
+  message: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
+  replaced?: ReadonlySet<string>,
+): string[] => {
   const { rawHeaders, headers } = message;
   const dropped = headers.connection === undefined ? hopByHop : withNamed(headers.connection);
   const forwarded: string[] = [];
@@ -42,6 +45,40 @@ const withNamed = (connection: string): Set<string> => {
     .map((name) => name.trim());
   return new Set([...hopByHop, ...named.filter((name) => !essential.has(name))]);
 };
+
+/** Fields of a trailer that would change how a message is read, or who may send it (RFC 9110, 6.5.1). */
+const notInTrailers: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  ...essential,
+  'authorization',
+  'content-encoding',
+  'content-range',
+  'content-type',
+  'expect',
+  'set-cookie',
+]);
+
+/** The trailers of a message that has been read to its end, as pairs of name and value. */
+export const toForwardedTrailers = ({ rawTrailers }: IncomingMessage): [string, string][] => {
+  const pairs: [string, string][] = [];
+  for (let index = 0; index + 1 < rawTrailers.length; index += 2) {
+    const [name = '', value = ''] = rawTrailers.slice(index, index + 2);
+    if (!notInTrailers.has(name.toLowerCase())) pairs.push([name, value]);
+  }
+  return pairs;
+};
+
+/** The bytes of a head, from its first line and its headers, name and value in turn. */
+export const toHead = (firstLine: string, headers: readonly string[]): string => {
+  let head = `${firstLine}\r\n`;
+  for (let index = 0; index + 1 < headers.length; index += 2)
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  return `${head}\r\n`;
+};
+
+/** Whether a message says that its body comes in chunks, behind which trailers may stand. */
+export const isChunked = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined;
 
 /** Whether a body follows the head of this request. */
 export const hasBody = (request: IncomingMessage): boolean =>

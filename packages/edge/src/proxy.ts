@@ -2,6 +2,7 @@ import {
   type ClientRequest,
   request as httpRequest,
   type IncomingMessage,
+  type InformationEvent,
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +11,7 @@ import { EDGE_ACCESS } from '@skerry/contract/agent-access';
 import { notePassed } from '@skerry/contract/passing-buffers';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type CheckedRequest, notForAgent } from './agent-access.ts';
-import { hasBody, toForwardedHeaders } from './headers.ts';
+import { hasBody, isChunked, toForwardedHeaders, toForwardedTrailers, toHead } from './headers.ts';
 import { maxHeaderBytes } from './server-options.ts';
 import type { Target } from './target.ts';
 import { type Run, readerOf, reset } from './upstream.ts';
@@ -65,16 +66,21 @@ export const forward = (exchange: Exchange): void => {
     else exchange.onFailure(error);
   };
 
+  const passTrailers = (): void => {
+    // The agent reads none.
+    if (checked === undefined && isChunked(request)) upstream.addTrailers(toForwardedTrailers(request));
+  };
   upstream.once('socket', () => {
-    if (hasBody(request)) request.on('data', notePassed).pipe(upstream);
+    if (hasBody(request)) request.on('data', notePassed).once('end', passTrailers).pipe(upstream);
     else upstream.end();
   });
   upstream.once('continue', () => response.writeContinue());
   let interimAnswers = 0;
-  upstream.on('information', () => {
+  upstream.on('information', (answer) => {
     interimAnswers += 1;
     if (interimAnswers > maxInterimAnswers)
       upstream.destroy(new Error('the server inside sends interim responses without end'));
+    else if (answer.statusCode !== 100) passInterim(answer, exchange);
   });
   upstream.on('response', (answer) => {
     answer.on('error', fail);
@@ -116,14 +122,20 @@ const toRequestHeaders = ({ request, checked, onUpgrade, addsProtocolVersion }: 
   if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));
   if (checked?.edgeAccess !== undefined) headers.push(EDGE_ACCESS, checked.edgeAccess);
   if (addsProtocolVersion) headers.push('Connect-Protocol-Version', '1');
+  // The one coding of trailers that each connection of the edge takes.
+  if (acceptsTrailers.test(String(request.headers.te))) headers.push('TE', 'trailers');
   if (onUpgrade !== undefined)
     headers.push('Connection', 'Upgrade', 'Upgrade', request.headers.upgrade ?? '');
-  else if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked');
-  else if (request.headers['content-length'] === undefined && mayHaveBody.has(request.method ?? ''))
+  else if (isChunked(request)) {
+    headers.push('Transfer-Encoding', 'chunked');
+    if (checked === undefined) headers.push(...toTrailerField(request));
+  } else if (request.headers['content-length'] === undefined && mayHaveBody.has(request.method ?? ''))
     // Without it Node sends a chunked body, which simple servers do not parse.
     headers.push('Content-Length', '0');
   return headers;
 };
+
+const acceptsTrailers = /(?:^|,)\s*trailers\s*(?:,|$)/i;
 
 const mayHaveBody = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -140,15 +152,36 @@ const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 
 const ownId: ReadonlySet<string> = new Set([REQUEST_ID]);
 
+/** Passes an answer of 102 to 199 on. A client of HTTP/1.0 knows none, and one whose earlier request is not answered yet misses it. */
+const passInterim = (answer: InformationEvent, { request, response }: Exchange): void => {
+  if (request.httpVersionMinor === 0 || response.headersSent || response.socket === null) return;
+  const headers = toForwardedHeaders(answer);
+  response.socket.write(toHead(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`, headers), 'latin1');
+};
+
+/** Whether the answer reaches the client in chunks. */
+const mayCarryTrailers = (
+  { method, httpVersionMinor }: IncomingMessage,
+  { statusCode }: IncomingMessage,
+): boolean => httpVersionMinor > 0 && method !== 'HEAD' && statusCode !== 204 && statusCode !== 304;
+
+/** The field in which a message announces its trailers. */
+const toTrailerField = ({ headers }: IncomingMessage): string[] =>
+  headers.trailer === undefined ? [] : ['Trailer', headers.trailer];
+
 const passBack = (answer: IncomingMessage, { request, response, checked }: Exchange): void => {
   const headers = toForwardedHeaders(answer, checked && ownId);
   if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));
+  const hasTrailers = isChunked(answer) && mayCarryTrailers(request, answer);
+  if (hasTrailers) headers.push(...toTrailerField(answer));
   response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
   const sizeBytes = largeBodyBytes(answer);
   const reader = readerOf(answer.socket);
-  if (sizeBytes === undefined || reader === undefined || request.method === 'HEAD')
+  if (sizeBytes === undefined || reader === undefined || request.method === 'HEAD') {
+    // Before the listener of `pipe`, which ends the response.
+    if (hasTrailers) answer.once('end', () => response.addTrailers(toForwardedTrailers(answer)));
     answer.on('data', notePassed).pipe(response);
-  else passLargeBody(answer, response, { reader, sizeBytes });
+  } else passLargeBody(answer, response, { reader, sizeBytes });
   // Waits for one turn of the event loop: the first bytes of the body, if they are here, share a packet with the head.
   setImmediate(() => {
     if (!response.writableEnded && !response.destroyed) response.flushHeaders();

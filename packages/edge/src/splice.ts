@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
-import { toForwardedHeaders } from './headers.ts';
+import { toForwardedHeaders, toHead } from './headers.ts';
 import { reset } from './upstream.ts';
 
 export interface Splice {
@@ -31,10 +31,7 @@ export const splice = ({ client, clientHead, upstream, upstreamHead, answer }: S
   }
   const headers = toForwardedHeaders(answer);
   headers.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? '');
-  let head = `HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n`;
-  for (let index = 0; index + 1 < headers.length; index += 2)
-    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  client.write(`${head}\r\n`, 'latin1');
+  client.write(toHead(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`, headers), 'latin1');
   if (upstreamHead.length > 0) client.write(upstreamHead);
   if (clientHead.length > 0) upstream.write(clientHead);
 
