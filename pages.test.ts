@@ -59,6 +59,16 @@ describe('the pages', () => {
     expect(linked.toSorted()).toEqual(marked.toSorted());
   });
 
+  it.each(['README.md', 'packages/cli/README.md', 'llms.txt'])(
+    'say on the first screen of %s what the default level is for, and how to run hostile code',
+    (page) => {
+      const [firstScreen = ''] = readFileSync(page, 'utf8').split(/^## /m);
+      expect(firstScreen.replaceAll(/\s+/g, ' ')).toContain(
+        'The default isolation level, `container`, is for code of your own or your team; for hostile code, start with `skerry up --isolation gvisor`.',
+      );
+    },
+  );
+
   it('are all listed in llms.txt', () => {
     const listed = linksOf('llms.txt');
     expect(pages.filter((page) => page !== 'llms.txt' && !listed.includes(page))).toEqual([]);

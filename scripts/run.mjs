@@ -1,36 +1,27 @@
 // The one entry point that needs only Node >= 18 and npm: it installs the pinned pnpm and Node, then runs a job with
 // them.
-import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isBuilt, noteBuilt } from './run/built-state.mjs';
+import { runLast, runStep } from './run/steps.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [job = 'setup', ...args] = process.argv.slice(2);
 
+const buildAgent = ['turbo', 'run', 'build', '--filter=@skerry/envd', '--output-logs=errors-only'];
+// Without generating code: what is committed is compared with the specs later.
+const buildAll = ['turbo', 'run', 'build', '--only', '--output-logs=errors-only'];
+const packages = ['node', 'scripts/system-packages.ts'];
+
+/** What is built for a job, what prepares this host, and the job itself. */
 const jobs = {
-  setup: [],
-  demo: [
-    ['node', 'scripts/system-packages.ts'],
-    ['turbo', 'run', 'build', '--filter=@skerry/envd', '--output-logs=errors-only'],
-    ['node', 'scripts/demo.ts'],
-  ],
-  test: [
-    ['node', 'scripts/system-packages.ts', '--tests'],
-    // Without generating code: what is committed is compared with the specs later.
-    ['turbo', 'run', 'build', '--only', '--output-logs=errors-only'],
-    ['node', 'scripts/test.ts'],
-  ],
-  'test:more': [
-    ['node', 'scripts/system-packages.ts', '--more'],
-    ['turbo', 'run', 'build', '--only', '--output-logs=errors-only'],
-    ['node', 'scripts/test-more.ts'],
-  ],
-  skerry: [
-    ['turbo', 'run', 'build', '--filter=@skerry/envd', '--output-logs=errors-only'],
-    ['node', join(root, 'packages/cli/src/main.ts')],
-  ],
-  example: [['node', join(root, 'examples/run.ts')]],
+  setup: {},
+  demo: { build: buildAgent, prepare: [packages], run: ['node', 'scripts/demo.ts'] },
+  test: { build: buildAll, prepare: [[...packages, '--tests']], run: ['node', 'scripts/test.ts'] },
+  'test:more': { build: buildAll, prepare: [[...packages, '--more']], run: ['node', 'scripts/test-more.ts'] },
+  skerry: { build: buildAgent, run: ['node', join(root, 'packages/cli/src/main.ts')] },
+  example: { build: buildAgent, run: ['node', join(root, 'examples/run.ts')] },
 };
 if (!(job in jobs)) {
   console.error(`unknown job "${job}"; known: ${Object.keys(jobs).join(', ')}`);
@@ -77,8 +68,8 @@ function writeLock(home, { name, version }) {
   );
 }
 
-/** Installs the pnpm that package.json pins into `.toolchain`, once, and returns the folder of its command. */
-function ensurePnpm() {
+/** Installs the pnpm that package.json pins into `.toolchain`, once, and resolves with the folder of its command. */
+async function ensurePnpm() {
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const version = packageManager.split('@')[1];
   const home = join(root, '.toolchain', `pnpm-${version}`);
@@ -89,58 +80,29 @@ function ensurePnpm() {
     rmSync(home, { recursive: true, force: true });
     mkdirSync(home, { recursive: true });
     writeLock(home, { name, version });
-    run('npm', ['ci', '--prefix', home, '--ignore-scripts', '--no-audit', '--no-fund'], process.env);
+    const argv = ['ci', '--prefix', home, '--ignore-scripts', '--no-audit', '--no-fund'];
+    await runStep(['npm', ...argv], { cwd: root, env: process.env });
     mkdirSync(bin);
     symlinkSync(join('..', 'node_modules', name, 'pnpm'), join(bin, 'pnpm'));
   }
   return bin;
 }
 
-/** Runs a preparing step; its output goes to stderr so that a job's own output stays clean. Exits when it fails. */
-function run(command, argv, env) {
-  const result = spawnSync(command, argv, { cwd: root, env, stdio: ['ignore', 2, 2] });
-  if (result.error) console.error(`${command}: ${result.error.message}`);
-  if (result.status !== 0) process.exit(result.status ?? 1);
-}
-
-const quietMs = 2000;
-
-/**
- * Runs a preparing step of a job that people call many times a day: its output is shown when it fails, and its name when it takes
- * more than a moment. Exits when it fails.
- */
-async function runQuietly(command, argv, env) {
-  const child = spawn(command, argv, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
-  child.on('error', (error) => output.push(Buffer.from(`${command}: ${error.message}\n`)));
-  const timer = setTimeout(() => console.error('building what has changed'), quietMs);
-  const code = await new Promise((resolve) => child.on('close', resolve));
-  clearTimeout(timer);
-  if (code === 0) return;
-  process.stderr.write(Buffer.concat(output));
-  process.exit(code > 0 ? code : 1);
-}
-
-const bin = ensurePnpm();
+const bin = await ensurePnpm();
 const env = toolEnvironment(bin);
-run('pnpm', ['install', '--frozen-lockfile', '--prefer-offline', '--reporter=silent'], env);
-
-const steps = jobs[job];
-for (const [command, ...argv] of steps.slice(0, -1)) {
-  if (job === 'skerry') await runQuietly(command, argv, env);
-  else run(command, argv, env);
+const install = ['pnpm', 'install', '--frozen-lockfile', '--prefer-offline', '--reporter=silent'];
+const { prepare = [], build, run } = jobs[job];
+// People call these many times a day.
+const title = job === 'skerry' || job === 'example' ? 'building what has changed' : undefined;
+if (build !== buildAgent || !isBuilt(root)) {
+  await runStep(install, { cwd: root, env });
+  if (build) await runStep(build, { cwd: root, env, title });
+  if (build === buildAgent) noteBuilt(root);
 }
-
-const last = steps.at(-1);
-if (last) {
-  const [command, ...argv] = last;
-  const child = spawn(command, [...argv, ...args], {
+for (const step of prepare) await runStep(step, { cwd: root, env });
+if (run)
+  await runLast([...run, ...args], {
     // With it, "up" prints lines that call this script.
     env: { ...env, SKERRY_CHECKOUT: root },
-    stdio: 'inherit',
     cwd: job === 'skerry' ? process.cwd() : root,
   });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
-}

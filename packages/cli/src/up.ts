@@ -9,7 +9,7 @@ import { type HostOptions, openHost } from './serving/host.ts';
 import { type ServingOptions, serve } from './serving/serve.ts';
 import { openTemplateImages } from './template-images.ts';
 
-export interface UpOptions extends HostOptions, ServingOptions, BuildOptions {
+export interface UpOptions extends Omit<HostOptions, 'ports'>, ServingOptions, BuildOptions {
   warm: WarmCounts;
 }
 
@@ -29,10 +29,15 @@ export interface RunningServer {
 export async function startServer(options: UpOptions): Promise<RunningServer> {
   requireUse(options.dataDir, 'up');
   await using cleanup = new AsyncDisposableStack();
-  const host = await openHost(options);
+  const { metricsListen } = options;
+  const ports = [
+    { option: '--port', host: options.host, port: options.port },
+    ...(metricsListen ? [{ option: '--metrics-listen', ...metricsListen }] : []),
+  ];
+  const host = await openHost({ ...options, ports });
   cleanup.defer(() => host.close());
   const { runtime, images, base, dataDir, imagesDir, failed } = host;
-  const metrics = options.metricsListen && (await openHostMetrics(options.metricsListen, host, options));
+  const metrics = metricsListen && (await openHostMetrics(metricsListen, host, options));
   cleanup.defer(async () => metrics?.close());
   const serving = await serve({ ...options, dataDir, metrics }, async () => ({
     runtime,

@@ -1,6 +1,7 @@
 export { prepareAgentFolder } from './drivers/agent-folder.ts';
 export {
   type DriverChoice,
+  findLevelObstacle,
   hasSandboxes,
   type Remains,
   removeRemains,

@@ -37,6 +37,7 @@ export function upCommand(): Command {
     await enterRootlessNamespace();
     await runInForeground(flags, async (foreground) => {
       const { startServer } = await import('../up.ts');
+      const { describeIsolation } = await import('./up/describe-isolation.ts');
       const server = await startServer({
         ...(await toServingOptions(flags)),
         ...toHostOptions(flags),
@@ -49,6 +50,7 @@ export function upCommand(): Command {
       const { address } = server;
       const welcome = {
         address,
+        isolation: describeIsolation(flags.isolation),
         invocation: toInvocation(process.argv, process.env),
         dataDir: flags.data === defaultDataFolder() ? undefined : resolve(flags.data),
       };

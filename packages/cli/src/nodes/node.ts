@@ -18,7 +18,7 @@ import type { MetricsListen } from '../metrics/open-metrics.ts';
 import { ownerFile, requireUse } from '../serving/folder-use.ts';
 import { type HostOptions, openHost } from '../serving/host.ts';
 
-export interface NodeOptions extends HostOptions {
+export interface NodeOptions extends Omit<HostOptions, 'ports'> {
   files: CredentialFiles;
   /** Port 0 picks a free one. */
   listen: { host: string; port: number };
@@ -43,13 +43,17 @@ export interface RunningNode {
  * Rejects, with nothing left running, when the certificate cannot be used, the folder is in use or a part cannot start.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const { files, listen, log, maxSandboxes, version } = options;
+  const { files, listen, log, maxSandboxes, metricsListen, version } = options;
   if (process.getuid?.() !== 0) throw new CliError('a node needs root');
   const credentials = readCredentials(files, 'node');
   const { role } = credentials;
   requireUse(options.dataDir, 'node');
   await using cleanup = new AsyncDisposableStack();
-  const host = await openHost(options);
+  const ports = [
+    { option: '--listen', ...listen },
+    ...(metricsListen ? [{ option: '--metrics-listen', ...metricsListen }] : []),
+  ];
+  const host = await openHost({ ...options, ports });
   cleanup.defer(() => host.close());
   const { rootfs, digest } = host.base;
   const templatesFolder = join(host.dataDir, 'templates');
@@ -88,7 +92,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   });
   cleanup.defer(() => server.close());
   const measured = { ...host, epoch: () => server.epoch };
-  const metrics = options.metricsListen && (await openHostMetrics(options.metricsListen, measured, options));
+  const metrics = metricsListen && (await openHostMetrics(metricsListen, measured, options));
   cleanup.defer(async () => metrics?.close());
   const running = cleanup.move();
   return {

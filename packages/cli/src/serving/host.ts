@@ -18,6 +18,7 @@ import { lockDataFolder } from '../data-lock.ts';
 import { findLocations } from '../locations.ts';
 import { describeLimits, leaveRootlessNamespace, toRootlessOptions } from '../rootless.ts';
 import { removeServerProcess, writeServerProcess } from '../server-process.ts';
+import { type ListenAddress, requireFreePorts } from './require-free-ports.ts';
 
 /** How this machine makes sandboxes. */
 export interface HostOptions {
@@ -43,6 +44,8 @@ export interface HostOptions {
   maxHelperFaults: number;
   /** What the helper needs of this process's environment to reach registries. */
   helperEnvironment: Readonly<Record<string, string>>;
+  /** Where this process will listen. */
+  ports: readonly ListenAddress[];
   log: Log;
   onProgress: BaseImageRequest['onProgress'];
   signal: AbortSignal;
@@ -63,8 +66,8 @@ export interface Host extends HelperWithImage {
 }
 
 /**
- * Locks the data folder, starts its helper and has it make the base image. Rejects, with nothing left running, when the folder is in
- * use or this host cannot make sandboxes.
+ * Locks the data folder, starts its helper and has it make the base image. Rejects, with nothing left running, when the folder or a port
+ * is in use, or this host cannot make sandboxes.
  */
 export async function openHost(options: HostOptions): Promise<Host> {
   const { keepsMemory, isolation, log, onProgress, signal } = options;
@@ -83,6 +86,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
 
   const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
   cleanup.defer(() => lock.release());
+  await requireFreePorts(options.ports);
   writeServerProcess(dataDir);
   cleanup.defer(() => removeServerProcess(dataDir));
   // Left by a killed server: its pid may belong to another program now, which "down" would end.

@@ -5,6 +5,7 @@ import type { OpenedDriver } from './opened-driver.ts';
 export {
   describeRootlessNamespace,
   describeSockets,
+  findLevelObstacle,
   hasSandboxes,
   limitsSwap,
   type ProbedRootless,

@@ -67,7 +67,8 @@ export async function runHelper(options: {
     const startsNone = values['starts-none'] ?? false;
     const place = { dataDir, agentDir, stateDir, rootless, startsNone, signal };
     const driver = await openDriver(parseDriver(driverJson), place).catch((error: unknown) => {
-      console.error(error);
+      // A start that was stopped is no fault of the driver.
+      if (!signal.aborted) console.error(error);
       process.stdout.write(formatReadiness(toRuntimeError(error, 'opening the driver')));
     });
     if (driver === undefined) {

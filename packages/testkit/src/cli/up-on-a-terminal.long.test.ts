@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { spawn as spawnOnTerminal } from '@lydell/node-pty';
 import { expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { imagesDir } from '../stack/images-dir.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
+import { openTerminal } from './open-terminal.ts';
 
 /** `npm run -s skerry -- up` on a terminal, until it is ready; resolves with what the user sees. */
 async function startInCheckout(dataDir: string) {
@@ -22,7 +24,7 @@ async function startInCheckout(dataDir: string) {
     });
     void ended.then((code) => reject(new Error(`it ended with ${code}\n${screen}`)));
   });
-  return { text: stripVTControlCharacters(screen).replaceAll('\r', ''), ended };
+  return { terminal, text: stripVTControlCharacters(screen).replaceAll('\r', ''), ended };
 }
 
 it('prints lines that can be pasted into another terminal, in the form in which it was called, and no banner of a tool', async () => {
@@ -39,4 +41,50 @@ it('prints lines that can be pasted into another terminal, in the form in which 
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: '/', env });
   expect(stdout).toBe('hello\nhello from a sandbox\n\nstopped 0 sandboxes\n');
   expect(await ended).toBe(0);
+});
+
+it('stops serving at Ctrl-C in a checkout, once, and leaves no address of a server', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'skerry-up-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const dataDir = join(folder, 'data');
+  const { terminal, ended } = await startInCheckout(dataDir);
+  terminal.write('\u0003');
+  await ended;
+  const argv = [...['run', '-s', 'skerry', '--'], 'down', '--data', dataDir];
+  const { stdout } = await promisify(execFile)('npm', argv, { cwd: workspaceRoot });
+  expect(stdout).toMatch(/^nothing to stop/);
+});
+
+it('starts an unchanged checkout without pnpm and without turbo', async () => {
+  const argv = ['scripts/run.mjs', 'skerry', '--version'];
+  const start = () =>
+    promisify(execFile)(process.execPath, argv, {
+      cwd: workspaceRoot,
+      env: { ...process.env, NODE_DEBUG: 'child_process' },
+    });
+  await start();
+  const { stdout, stderr } = await start();
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(Array.from(stderr.matchAll(/^ {2}file: '([^']+)'/gm), ([, file]) => file)).toEqual(['node']);
+});
+
+it.each([
+  { moment: 'while package lists are read', seen: /reading the package lists/ },
+  { moment: 'while packages are installed', seen: /installing the essential packages/ },
+])('ends a first start at Ctrl-C $moment, with one line and status 130', async ({ seen }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'skerry-up-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const argv = ['up', '--port', '0', '--data', join(folder, 'data'), '--images', join(folder, 'images')];
+  const up = openTerminal(skerryProgram, [...argv, '--base', 'minimal'], { cwd: folder });
+  await up.see(seen);
+  up.terminal.write('\u0003');
+  const pressedAt = performance.now();
+  await up.see(/\^C/);
+  const before = up.text().split('^C')[0] ?? '';
+  expect(await up.ended).toBe(130);
+  expect(performance.now() - pressedAt).toBeLessThan(15_000);
+  expect(up.text().slice(before.length)).toBe('^C\nskerry: stopped before it was ready\n');
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'args']);
+  expect(stdout).not.toContain(folder);
+  expect((await readdir(join(folder, 'images'))).filter((name) => name.startsWith('base-'))).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { toSignalStatus } from '../../exit-status.ts';
 import { createLog, type LogLevel, logLevels } from '../../log/log.ts';
 import { printJson, printLines } from '../../output/print.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
@@ -42,32 +43,51 @@ export interface Running {
 }
 
 /**
- * Starts a service, reports that it is ready, and closes it on SIGINT, SIGHUP or SIGTERM. Rejects as the start does, and when it
- * fails.
+ * Starts a service, reports that it is ready, and closes it on SIGINT, SIGHUP or SIGTERM. One of these before it is ready ends the start,
+ * with a line at once and the status of shells for that signal. Rejects as the start does, and when the service fails.
  */
 export async function runInForeground(
   { logLevel, json }: ForegroundFlags,
   start: (foreground: Foreground) => Promise<Running>,
 ): Promise<void> {
   const stopping = new AbortController();
-  const stopped = new Promise<void>((resolve) => {
-    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.once(signal, () => stopping.abort());
-  // "skerry down" may signal a server that is already stopping; it must complete the stop.
-  process.on('SIGTERM', () => stopping.abort());
-
+  const { promise: stopped, resolve: noteStopped } = Promise.withResolvers<void>();
   using progress = createProgressLine();
-  const running = await start({
+  let isReady = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (!isReady && !stopping.signal.aborted) {
+      progress[Symbol.dispose]();
+      progress.writeLine('skerry: stopped before it was ready');
+      process.exitCode = toSignalStatus(signal);
+    }
+    stopping.abort();
+    noteStopped();
+  };
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.once(signal, stop);
+  // "skerry down" may signal a server that is already stopping; it must complete the stop.
+  process.on('SIGTERM', stop);
+
+  const starting = start({
     log: createLog({ write: (line) => progress.writeLine(line), level: logLevel }),
     logsAccess: logLevel === 'debug',
-    onProgress: (step) => progress.show(step),
+    onProgress: (step) => {
+      if (!stopping.signal.aborted) progress.show(step);
+    },
     signal: stopping.signal,
   });
-  progress[Symbol.dispose]();
-  const isForPerson = process.stdout.isTTY && !json;
-  if (isForPerson) printLines(running.ready.text.trimEnd().split('\n'));
-  else printJson(running.ready.json);
+  const running = await starting.catch((error: unknown) => {
+    // It ended as it was told to.
+    if (stopping.signal.aborted) return undefined;
+    throw error;
+  });
+  if (running === undefined) return;
+  if (!stopping.signal.aborted) {
+    isReady = true;
+    progress[Symbol.dispose]();
+    const isForPerson = process.stdout.isTTY && !json;
+    if (isForPerson) printLines(running.ready.text.trimEnd().split('\n'));
+    else printJson(running.ready.json);
+  }
   const failure = await Promise.race([stopped, running.failed ?? stopped]);
   await running.close();
   if (failure) throw failure;

@@ -4,13 +4,15 @@ import type { Invocation } from './invocation.ts';
 
 export interface WelcomeOptions {
   address: ServerAddress;
+  /** Lines on the level of isolation. */
+  isolation: readonly string[];
   invocation: Invocation;
   /** The folder of the server when it is not the user's default. */
   dataDir: string | undefined;
 }
 
-/** What a user reads when the service is ready. Each indented line of it can be pasted into another terminal as it stands. */
-export function toWelcome({ address, invocation, dataDir }: WelcomeOptions): string {
+/** What a user reads when the service is ready. Each indented line below a sentence can be pasted into another terminal as it stands. */
+export function toWelcome({ address, isolation, invocation, dataDir }: WelcomeOptions): string {
   const { apiUrl, sandboxUrl, domain, apiKey } = address;
   const { command, folder, bySudo } = invocation;
   const down = dataDir === undefined ? 'down' : `down --data ${quoteWord(dataDir)}`;
@@ -19,6 +21,7 @@ export function toWelcome({ address, invocation, dataDir }: WelcomeOptions): str
   API        ${apiUrl}
   key        ${apiKey}
   sandboxes  http://{port}-{id}.${domain}
+  isolation  ${isolation.join('\n             ')}
 
 In another terminal:
 

@@ -120,6 +120,7 @@ const findSupport = async (
     // Beside the folder: what is in it may not change.
     return { settings: { criuDir }, program: `${criuDir}/criu`, proofPath: `${criuDir}-proof.json` };
   } catch (error) {
+    signal?.throwIfAborted();
     const isForeign = error instanceof UntrustedFileError || isRuntimeError(error, 'damaged');
     if (criuProgram !== undefined || isForeign) throw error;
     reportNoMemory(error);
@@ -144,6 +145,7 @@ const findMemory = async (
     await ensureMemoryProof(runtime, { program, proofPath, rootfs });
     return settings;
   } catch (error) {
+    request.signal?.throwIfAborted();
     reportNoMemory(error);
     return {};
   } finally {
