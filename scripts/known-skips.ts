@@ -59,7 +59,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => !/ - cgroup2 /.test(readFileSync('/proc/self/mountinfo', 'utf8')),
   },
   {
-    tests: /\/short-memory\.driver\.test\.ts > /,
+    tests: /\/short-memory\.driver\.long\.test\.ts > /,
     missing: 'the memory of cgroups of version 1',
     isMissing: () => !existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes'),
   },

@@ -9,7 +9,6 @@ const longFiles = [
   'cli.test.ts',
   'runsc.driver.test.ts',
   'memory.driver.test.ts',
-  'crash.driver.test.ts',
   'rootless.test.ts',
   'durability.test.ts',
   'metrics.test.ts',

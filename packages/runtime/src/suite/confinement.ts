@@ -122,7 +122,7 @@ export const confinementSuite = (host: SuiteHost): void => {
 
   limitsSuite(host);
   networkSuite(host);
-  agentFolderSuite(host);
+  if (host.isFull) agentFolderSuite(host);
 };
 
 /** The real uids, as the host sees them, of all processes of a sandbox. */

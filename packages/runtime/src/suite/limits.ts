@@ -74,41 +74,44 @@ export const limitsSuite = (host: SuiteHost): void => {
       expect(await isAlive(instance)).toBe(true);
     });
 
-    it('bounds the number of files', async () => {
-      const instance = await host.create();
-      const fill = await runInside(
-        instance,
-        `mkdir /root/d; perl -e 'for (1..100000) { open(my $f, ">", "/root/d/$_") or die "$_ $!" }'`,
-      );
-      expect(fill.output).toContain('No space left on device');
-      expect(await isAlive(instance)).toBe(true);
-    });
+    if (host.isFull)
+      it('bounds the number of files', async () => {
+        const instance = await host.create();
+        const fill = await runInside(
+          instance,
+          `mkdir /root/d; perl -e 'for (1..100000) { open(my $f, ">", "/root/d/$_") or die "$_ $!" }'`,
+        );
+        expect(fill.output).toContain('No space left on device');
+        expect(await isAlive(instance)).toBe(true);
+      });
 
-    it('prevents a sandbox from using up what the kernel counts for each user', async () => {
-      const [one, other] = await Promise.all([host.create(), host.create()]);
-      const number = arch() === 'arm64' ? 26 : 294;
-      const take = `perl -e '$| = 1; while (syscall(${number}, 0) >= 0) { $n++; last if $n > 15000 } print "$n\\n"; sleep 30'`;
-      // 15,000 watchers, or as many as one user may have.
-      const taken = await runInside(
-        one,
-        `${take} >/root/taken 2>&1 </dev/null & until [ -s /root/taken ]; do sleep 0.1; done; cat /root/taken`,
-      );
-      expect(Number(taken.output)).toBeGreaterThan(10);
-      const { output } = await runInside(
-        other,
-        `perl -e 'print syscall(${number}, 0) >= 0 ? "watching" : $!'`,
-      );
-      expect(output).toBe('watching');
-      expect((await host.create()).id).toBeTruthy();
-    });
+    if (host.isFull)
+      it('prevents a sandbox from using up what the kernel counts for each user', async () => {
+        const [one, other] = await Promise.all([host.create(), host.create()]);
+        const number = arch() === 'arm64' ? 26 : 294;
+        const take = `perl -e '$| = 1; while (syscall(${number}, 0) >= 0) { $n++; last if $n > 15000 } print "$n\\n"; sleep 30'`;
+        // 15,000 watchers, or as many as one user may have.
+        const taken = await runInside(
+          one,
+          `${take} >/root/taken 2>&1 </dev/null & until [ -s /root/taken ]; do sleep 0.1; done; cat /root/taken`,
+        );
+        expect(Number(taken.output)).toBeGreaterThan(10);
+        const { output } = await runInside(
+          other,
+          `perl -e 'print syscall(${number}, 0) >= 0 ? "watching" : $!'`,
+        );
+        expect(output).toBe('watching');
+        expect((await host.create()).id).toBeTruthy();
+      });
 
-    it('contains a program that opens files without end', async () => {
-      const instance = await host.create();
-      const open = `perl -e 'while (open($f[$n], "<", "/dev/null")) { $n++ } print "$n $!"'`;
-      const { output } = await runInside(instance, open);
-      expect(output).toContain('Too many open files');
-      expect(await isAlive(instance)).toBe(true);
-    });
+    if (host.isFull)
+      it('contains a program that opens files without end', async () => {
+        const instance = await host.create();
+        const open = `perl -e 'while (open($f[$n], "<", "/dev/null")) { $n++ } print "$n $!"'`;
+        const { output } = await runInside(instance, open);
+        expect(output).toContain('Too many open files');
+        expect(await isAlive(instance)).toBe(true);
+      });
 
     it('limits the folder that the agent shares with the host by the same disk', async () => {
       const instance = await host.create();

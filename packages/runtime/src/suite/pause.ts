@@ -130,32 +130,33 @@ export const pauseSuite = (host: SuiteHost): void => {
       await expect.poll(() => host.traces(), { interval: 20 }).toEqual([]);
     });
 
-    host.inside('is still there when a resume is aborted, at whatever moment', async () => {
-      const instance = await host.create();
-      await runInside(instance, 'echo kept > /root/file');
-      await instance.pause({ memory: false });
-      let abortedCount = 0;
-      for (const delayMs of [0, 5, 10, 20, 30, 45]) {
-        const abort = new AbortController();
-        const resumed = instance.resume({ signal: abort.signal });
-        const settled = Promise.allSettled([resumed]);
-        await sleep(delayMs);
-        abort.abort();
-        const [{ status }] = await settled;
-        if (status === 'fulfilled') {
-          // The abort was too late.
-          await instance.pause({ memory: false });
-        } else {
-          expect(await code(resumed)).toBe('unavailable');
-          abortedCount += 1;
+    if (host.isFull)
+      host.inside('is still there when a resume is aborted, at whatever moment', async () => {
+        const instance = await host.create();
+        await runInside(instance, 'echo kept > /root/file');
+        await instance.pause({ memory: false });
+        let abortedCount = 0;
+        for (const delayMs of [0, 5, 10, 20, 30, 45]) {
+          const abort = new AbortController();
+          const resumed = instance.resume({ signal: abort.signal });
+          const settled = Promise.allSettled([resumed]);
+          await sleep(delayMs);
+          abort.abort();
+          const [{ status }] = await settled;
+          if (status === 'fulfilled') {
+            // The abort was too late.
+            await instance.pause({ memory: false });
+          } else {
+            expect(await code(resumed)).toBe('unavailable');
+            abortedCount += 1;
+          }
+          expect(await instance.state()).toBe('paused');
+          await expect.poll(() => host.traces(), { interval: 20 }).toEqual([`folder ${instance.id}`]);
         }
-        expect(await instance.state()).toBe('paused');
-        await expect.poll(() => host.traces(), { interval: 20 }).toEqual([`folder ${instance.id}`]);
-      }
-      expect(abortedCount).toBeGreaterThan(0);
-      await instance.resume();
-      expect((await runInside(instance, 'cat /root/file')).output).toBe('kept\n');
-    });
+        expect(abortedCount).toBeGreaterThan(0);
+        await instance.resume();
+        expect((await runInside(instance, 'cat /root/file')).output).toBe('kept\n');
+      });
 
     it('does not claim to have kept the memory', async () => {
       const instance = await host.create();

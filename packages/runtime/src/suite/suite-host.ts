@@ -8,6 +8,8 @@ export interface SuiteHost {
   readonly traits: LevelTraits;
   /** `it` for a test that runs programs inside: skipped, with that reason, where none run. */
   inside(title: string, test: () => Promise<void>): void;
+  /** Whether to declare rare cases and tests of many moments, which the short form leaves out. */
+  readonly isFull: boolean;
   /** A spec with an id that no other test uses. */
   spec(change?: Partial<InstanceSpec>): InstanceSpec;
   create(change?: Partial<InstanceSpec>): Promise<Instance>;

@@ -129,7 +129,7 @@ describe('a sandbox that is paused without its memory', () => {
     await kill(id);
   });
 
-  it('is resumed by the call of early clients, for 15 s or as long as they say', async () => {
+  it('is resumed by the call of early clients, for as long as it had or as they say', async () => {
     const { sandboxId: id } = await create();
     await pause(id);
     const token = (await get(id))?.envdAccessToken;
@@ -137,7 +137,7 @@ describe('a sandbox that is paused without its memory', () => {
     expect([response.status, data?.sandboxID]).toEqual([201, id]);
     expect(token).toMatch(/^[0-9a-f]{64}$/);
     expect(data?.envdAccessToken).toBe(token);
-    expect(await remaining(id)).toBeLessThanOrEqual(15_000);
+    expect(await remaining(id)).toBeGreaterThan(100_000);
     expect((await resume(id)).response.status).toBe(409);
     await pause(id);
     expect((await resume(id, { timeout: 600, autoPause: false })).response.status).toBe(201);
