@@ -11,7 +11,7 @@ const allowed: Record<string, string[]> = {
   'envd-client': [],
   contract: [],
   blobs: [],
-  images: [],
+  images: ['contract'],
   runtime: ['blobs', 'contract'],
   sdk: ['envd-client', 'platform-client'],
   envd: ['contract', 'envd-client'],

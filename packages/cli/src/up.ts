@@ -60,6 +60,9 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
         }
       : undefined,
     imports: runtime.features.imageExport ? { folder: join(dataDir, 'imports'), readSpareBytes } : undefined,
+    mountCaches: runtime.features.imageExport
+      ? { folder: join(dataDir, 'mount-caches'), readSpareBytes }
+      : undefined,
     folders: {
       templates: join(dataDir, 'templates'),
       layers: join(dataDir, 'layers'),

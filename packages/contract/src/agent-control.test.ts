@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { parseLogQuery, parseUnpackQuery, toLogQuery, toUnpackQuery } from './agent-control.ts';
+import {
+  parseLogQuery,
+  parseStandInQuery,
+  parseUnpackQuery,
+  toLogQuery,
+  toStandInQuery,
+  toUnpackQuery,
+} from './agent-control.ts';
 
 describe('the query of GET /logs', () => {
   it('parses what it wrote, also when the origin contains a colon', () => {
@@ -21,10 +28,20 @@ describe('the query of GET /logs', () => {
   });
 });
 
+describe('the query of POST /stand-in', () => {
+  it.each([undefined, { mode: 0o1777, uid: 0, gid: 5 }])(
+    'parses what it wrote, with the folder %j',
+    (folder) => {
+      const request = { target: '/a b/&c=%20', folder };
+      expect(parseStandInQuery(toStandInQuery(request))).toEqual(request);
+    },
+  );
+});
+
 describe('the query of POST /unpack', () => {
-  it.each([undefined, 0, 0o4755])('parses what it wrote, with the mode %s', (mode) => {
+  it.each([undefined, '0', 'u=rwX,go=rX'])('parses what it wrote, with the mode %s', (mode) => {
     const source = 'a folder/[id]&x=%20+é';
-    const flags = { intoFolder: true, keepsOwners: mode === 0, overwritesFolders: mode === undefined };
+    const flags = { intoFolder: true, keepsOwners: mode === '0', overwritesFolders: mode === undefined };
     const request = { source, destination: '/to', ...flags, owner: 'user:2001', mode };
     expect(parseUnpackQuery(toUnpackQuery(request))).toEqual(request);
   });

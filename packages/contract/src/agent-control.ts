@@ -10,6 +10,9 @@ export const controlPaths = {
   selfTest: '/self-test',
   unpack: '/unpack',
   pack: '/pack',
+  endAll: '/end-all',
+  standIn: '/stand-in',
+  putBack: '/put-back',
 } as const;
 
 /** Paths of the host's POST requests. The agent answers 204 when it has applied the whole body. */
@@ -122,8 +125,8 @@ export interface UnpackRequest {
   intoFolder: boolean;
   /** A user and optionally a group after a colon, each a name or a number. */
   owner: string;
-  /** The mode of all files and folders, instead of that in the archive. */
-  mode: number | undefined;
+  /** The mode of all files and folders: octal, or symbolic as chmod(1) reads it, a change of that in the archive. */
+  mode: string | undefined;
   /** Whether entries have the owners and the extended attributes of the archive. `owner` is then for folders that it lacks. */
   keepsOwners: boolean;
   /**
@@ -142,19 +145,18 @@ export const toUnpackQuery = ({ mode, ...request }: UnpackRequest): string =>
     owner: request.owner,
     keepsOwners: String(request.keepsOwners),
     overwritesFolders: String(request.overwritesFolders),
-    ...(mode !== undefined && { mode: String(mode) }),
+    ...(mode !== undefined && { mode }),
   }).toString();
 
 /** Reads the query of `POST /unpack`. Whether its values can be used is for the agent to find out. */
 export const parseUnpackQuery = (query: string | undefined): UnpackRequest => {
   const given = new URLSearchParams(query);
-  const mode = given.get('mode');
   return {
     source: given.get('source') ?? '',
     destination: given.get('destination') ?? '',
     intoFolder: given.get('intoFolder') === 'true',
     owner: given.get('owner') ?? '',
-    mode: mode === null ? undefined : Number(mode),
+    mode: given.get('mode') ?? undefined,
     keepsOwners: given.get('keepsOwners') === 'true',
     overwritesFolders: given.get('overwritesFolders') === 'true',
   };
@@ -173,12 +175,23 @@ export interface PackedArchive {
 
 const PACKED_HEADER = 'x-skerry-packed';
 
+/** A query of `GET /pack`. */
+export interface PackRequest {
+  /** A path or a pattern. */
+  source: string;
+  /** Whether names count from the folder at that path, and not from the root. */
+  inside: boolean;
+}
+
 /** Writes the query of `GET /pack`, without its `?`. */
-export const toPackQuery = (source: string): string => new URLSearchParams({ source }).toString();
+export const toPackQuery = ({ source, inside }: PackRequest): string =>
+  new URLSearchParams({ source, inside: String(inside) }).toString();
 
 /** Reads the query of `GET /pack`. */
-export const parsePackQuery = (query: string | undefined): string =>
-  new URLSearchParams(query).get('source') ?? '';
+export const parsePackQuery = (query: string | undefined): PackRequest => {
+  const given = new URLSearchParams(query);
+  return { source: given.get('source') ?? '', inside: given.get('inside') === 'true' };
+};
 
 /** Writes the headers of the response to `GET /pack`. */
 export const toPackHeaders = ({ source, isSeveral }: PackedArchive): Record<string, string> => ({
@@ -191,6 +204,45 @@ export const parsePackHeaders = (
 ): PackedArchive => {
   const given = new URLSearchParams(String(headers[PACKED_HEADER] ?? ''));
   return { source: given.get('source') ?? '', isSeveral: given.get('isSeveral') === 'true' };
+};
+
+/**
+ * `POST /end-all` kills every process of the sandbox but the agent when the process of that pid, which the agent has started, has ended.
+ * The answer follows then.
+ */
+export const toEndQuery = (pid: number): string => new URLSearchParams({ pid: String(pid) }).toString();
+
+/** Reads the query of `POST /end-all`; 0 for what is no number. */
+export const parseEndQuery = (query: string | undefined): number => {
+  const pid = Number(new URLSearchParams(query).get('pid'));
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : 0;
+};
+
+/**
+ * A query of `POST /stand-in`, which sets aside what is at a path and makes missing folders on the way to it. `POST /put-back` with that
+ * `target` removes what is there then and undoes both.
+ */
+export interface StandInRequest {
+  /** Absolute. */
+  target: string;
+  /** The empty folder that is at the path then; undefined for nothing. */
+  folder: { mode: number; uid: number; gid: number } | undefined;
+}
+
+/** Writes the query of `POST /stand-in`, without its `?`. */
+export const toStandInQuery = ({ target, folder }: StandInRequest): string =>
+  new URLSearchParams({
+    target,
+    ...(folder && { mode: `${folder.mode}`, uid: `${folder.uid}`, gid: `${folder.gid}` }),
+  }).toString();
+
+/** Reads the query of `POST /stand-in` and of `POST /put-back`. */
+export const parseStandInQuery = (query: string | undefined): StandInRequest => {
+  const given = new URLSearchParams(query);
+  const target = given.get('target') ?? '';
+  if (!given.has('mode')) return { target, folder: undefined };
+  const [mode = 0, uid = 0, gid = 0] = ['mode', 'uid', 'gid'].map((name) => Number(given.get(name)));
+  return { target, folder: { mode, uid, gid } };
 };
 
 const parsePosition = (text: string | null): LogPosition | undefined => {

@@ -111,7 +111,11 @@ const onInitialized = (): void => {
 };
 // In the bundle of the calls: a separate chunk would move shared code out of it and delay the first call.
 const runSelfTest = async (): Promise<void> => (await import('./rpc/rpc.ts')).runSelfTest();
-const control = createControlServer({ settings, users, usage, log, sandboxLog, onInitialized, runSelfTest });
+const endAllWith = async (pid: number): Promise<void> => (await import('./rpc/rpc.ts')).endAllWith(pid);
+const control = createControlServer({
+  ...{ settings, users, usage, log, sandboxLog, onInitialized },
+  ...{ runSelfTest, endAllWith },
+});
 
 const hostSockets = createHostSockets([
   { server: createPublicServer(listener), path: join(socketDir, 'http.sock') },

@@ -66,6 +66,8 @@ export interface PlatformOptions {
   imports?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
   /** Where builds keep the files that clients upload; without it they take none. */
   contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes' | 'maxTotalBytes'> | undefined;
+  /** Where builds keep what `RUN --mount=type=cache` has; without it these caches are empty in each command. */
+  mountCaches?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
   /** Where the runtime and the composition root keep what they make, so that it can be measured. */
   folders?: StorageFolders | undefined;
   /** Of `ensureSecret`. */
@@ -105,6 +107,8 @@ export interface Platform {
   close(): Promise<void>;
 }
 
+/** As long as other results of builds. */
+const KEPT_CACHE_MS = 30 * 24 * 60 * 60_000;
 /** As large as an image may be. */
 const MAX_IMPORT_BYTES = 16 * 2 ** 30;
 
@@ -119,9 +123,28 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   // Each is removed when its build has ended.
   const ofImports = { maxBytes: MAX_IMPORT_BYTES, maxTotalBytes: 2 * MAX_IMPORT_BYTES, keptMs: 0 };
   const imports = options.imports && createContextStore({ ...options.imports, ...ofImports, clock });
+  const ofCaches = {
+    maxBytes,
+    maxTotalBytes: limits.buildCacheMb * 2 ** 20,
+    keptMs: KEPT_CACHE_MS,
+    neededMs: 0,
+  };
+  const mountCaches =
+    options.mountCaches && limits.buildCacheMb > 0
+      ? createContextStore({ ...options.mountCaches, ...ofCaches, clock })
+      : undefined;
   const uploadLinks = createUploadLinks({ secret, clock });
   const connectAt = options.peers && createConnectAt(options.peers);
-  const plane = createControlPlane({ ...options, connectAt, contexts, imports, clock, limits, ids });
+  const plane = createControlPlane({
+    ...options,
+    connectAt,
+    contexts,
+    imports,
+    mountCaches,
+    clock,
+    limits,
+    ids,
+  });
 
   const context: HandlerContext = {
     ...plane,
@@ -141,7 +164,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const { nodes, peers } = options;
   const ownPlace = toOwnPlace(folders, images.templates);
   const places = nodes?.storagePlaces ?? (() => [ownPlace]);
-  const storage = createStorage({ ...plane, store, contexts, places, clock, log });
+  const storage = createStorage({ ...plane, store, contexts, mountCaches, places, clock, log });
   const handlers: PlatformHandlers = {
     ...createSandboxHandlers(context),
     ...createPauseHandlers(context),

@@ -139,8 +139,9 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
         maxTotalBytes: options.maxContextMb * 2 ** 20,
         readSpareBytes,
       };
+      const mountCaches = { folder: join(dataDir, 'mount-caches'), readSpareBytes };
       const limits = { buildCacheMb, buildTimeoutMs, warmMin: warm.min, warmMax: warm.max };
-      return { runtime, nodes, peers, images, contexts, limits };
+      return { runtime, nodes, peers, images, contexts, mountCaches, limits };
     },
   );
   cleanup.defer(() => serving.close());

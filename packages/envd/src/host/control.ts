@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import {
   controlPaths,
+  parseEndQuery,
   parseLogQuery,
   parsePackQuery,
+  parseStandInQuery,
   parseUnpackQuery,
   toPackHeaders,
 } from '@skerry/contract/agent-control';
@@ -10,6 +12,7 @@ import { notFound } from '@skerry/contract/error';
 import { createHttpServer } from '../http/listen.ts';
 import { readJson } from '../http/read-json.ts';
 import { replyError } from '../http/reply.ts';
+import { loadOnce } from '../load-once.ts';
 import type { Log } from '../log.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Users } from '../system/users.ts';
@@ -24,7 +27,7 @@ const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
  * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, the packing and
- * unpacking of archives, and tunnels to ports inside. It listens on a socket that only the host and the sandbox's own root can open, so a connection to it is the
+ * unpacking of archives, the mounts and the end of a build's commands, and tunnels to ports inside. It listens on a socket that only the host and the sandbox's own root can open, so a connection to it is the
  * authorization to set the hash of the token and the nonce of the edge.
  */
 export const createControlServer = (options: {
@@ -37,8 +40,12 @@ export const createControlServer = (options: {
   onInitialized: () => void;
   /** Rejects with the reason when commands cannot be started. */
   runSelfTest: () => Promise<void>;
+  /** Resolves when a process that this agent has started has ended, and all others of the sandbox with it. */
+  endAllWith: (pid: number) => Promise<void>;
 }): Server => {
-  const { settings, users, usage, log, sandboxLog, onInitialized, runSelfTest } = options;
+  const { settings, users, usage, log, sandboxLog, onInitialized, runSelfTest, endAllWith } = options;
+  /** What is in the place of other files, which only builds have. */
+  const loadStandIns = loadOnce(async () => (await import('./stand-in.ts')).createStandIns());
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
@@ -105,6 +112,18 @@ export const createControlServer = (options: {
         return;
       case `GET ${controlPaths.pack}`:
         return pack(res, query);
+      case `POST ${controlPaths.endAll}`:
+        await endAllWith(parseEndQuery(query));
+        res.writeHead(204).end();
+        return;
+      case `POST ${controlPaths.standIn}`:
+        await (await loadStandIns()).enter(parseStandInQuery(query));
+        res.writeHead(204).end();
+        return;
+      case `POST ${controlPaths.putBack}`:
+        await (await loadStandIns()).leave(parseStandInQuery(query).target);
+        res.writeHead(204).end();
+        return;
       default:
         throw notFound(`no route ${req.method} ${req.url}`);
     }

@@ -9,6 +9,7 @@ import type { User } from '../system/users.ts';
 import { ExecFailure, notFound } from './exec-failure.ts';
 import { holdExitSignal } from './exit-signal.ts';
 import { type ExitStatus, toExitStatus } from './exit-status.ts';
+import { addChild } from './live-children.ts';
 import { withOomScore } from './oom-score.ts';
 import { readInto } from './output/read-into.ts';
 import type { Terminal } from './terminal.ts';
@@ -103,7 +104,9 @@ export const spawnChild = async (
   yieldToAgent(child.pid);
   const readExitSignal = holdExitSignal(child.pid);
   const listeners: ((status: ExitStatus) => void)[] = [];
+  const noteExit = addChild(child.pid);
   child.once('exit', (code, signal) => {
+    noteExit();
     const number = readExitSignal();
     const status = toExitStatus(code, signal ?? number ?? null);
     for (const listener of listeners) listener(status);

@@ -28,6 +28,7 @@ import { checkRpcRequest } from './request.ts';
 import { usePlainHeaders } from './workarounds/plain-headers.ts';
 import { createSizeEncoder } from './workarounds/size-encoder.ts';
 
+export { endAllWith } from '../process/end-all.ts';
 export { runSelfTest } from '../process/self-test.ts';
 
 usePlainHeaders();

@@ -47,6 +47,18 @@ export const setAttribute = (fd: number, name: string, value: string | Buffer): 
   if (calls.fset(fd, name, bytes, bytes.length, 0) < 0) throw createErrnoError('setxattr');
 };
 
+/** Copies the attributes of the namespace `user` to an open file, where both file systems have any. */
+export const copyAttributes = (from: string, fd: number): void => {
+  try {
+    for (const name of listAttributes(from).filter((one) => /^user\.(?!overlay\.)/.test(one))) {
+      const value = getAttributeBytes(from, name);
+      if (value !== undefined) setAttribute(fd, name, value);
+    }
+  } catch (error) {
+    if (!isWithoutAttributes(error)) throw error;
+  }
+};
+
 export const removeAttribute = (fd: number, name: string): void => {
   if (calls.fremove(fd, name) >= 0) return;
   const error = createErrnoError('removexattr');

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { SparseFormError } from '@skerry/contract/sparse-file';
 import { ImageError } from '../image-error.ts';
 import { toDecoder } from './decoder.ts';
 import type { LayerDescriptor } from './image-manifest.ts';
@@ -79,6 +80,7 @@ export async function unpackLayer(options: {
 }
 
 function toImageError(cause: unknown, digest: string): ImageError {
+  if (cause instanceof SparseFormError) return new ImageError('corrupt', cause.message, { cause });
   const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '');
   return isFull
     ? new ImageError('build_failed', 'the disk is full', { cause })

@@ -1304,6 +1304,45 @@ export interface components {
             /** @description The entries, in the requested direction. */
             logs: components["schemas"]["BuildLogEntry"][];
         };
+        /**
+         * @description Files that a command has in place of those at a path, an extension. After it the path is as it was. In strings, but for a source of
+         *     uploaded files, variables are replaced as with `dockerfile` of a step.
+         */
+        BuildMount: {
+            /** @description For `bind`, the hash of the uploaded files. */
+            filesHash?: string;
+            /** @description For `bind`, and for `cache` as its first content: the index of the stage whose files are copied. */
+            fromStage?: number;
+            /** @description For `cache`: the group of a new one. The default is root. */
+            gid?: number;
+            /** @description For `cache`: its name within the template. The default is the path. */
+            id?: string;
+            /**
+             * @description For `cache`: commands with it wait for each other. Otherwise each has a copy, and the last one is stored.
+             * @default false
+             */
+            locked?: boolean;
+            /** @description For `cache`: the mode of a new one. The default is 0755. */
+            mode?: number;
+            /**
+             * @description For `cache`: what the command has changed is not stored.
+             * @default false
+             */
+            readOnly?: boolean;
+            /** @description For `fromStage` and `filesHash`, the path of what is copied. The default is all. */
+            source?: string;
+            /** @description The path, relative to the working directory. */
+            target: string;
+            /**
+             * @description - `bind`: a copy of files of a stage or of uploaded files; what the command changes in it is lost
+             *     - `cache`: a directory that later builds of the template get as the last command has left it
+             *     - `tmpfs`: an empty directory
+             * @enum {string}
+             */
+            type: "bind" | "cache" | "tmpfs";
+            /** @description For `cache`: the owner of a new one. The default is root. */
+            uid?: number;
+        };
         /** @description A build to register. */
         BuildRequest: {
             /**
@@ -1440,6 +1479,8 @@ export interface components {
              * @default false
              */
             imageConfig?: boolean;
+            /** @description An extension: what the steps were written for. A server of another architecture refuses the build. */
+            platform?: string;
             /**
              * @description A check that is repeated every 2 seconds until it succeeds. Without it, the template is ready 20 seconds
              *     after a start command, or at once if there is none.
@@ -1465,11 +1506,21 @@ export interface components {
             /** @description Arguments of the step, by `type`. */
             args: string[];
             /**
+             * @description An extension, for `COPY`, in place of `filesHash`: what is in the file that is written. Variables are replaced as with
+             *     `dockerfile`. The source is the name of the file.
+             */
+            content?: string;
+            /**
              * @description An extension. The step does what the instruction of a Dockerfile does:
              *
              *     - `COPY`, `ADD`: without a user, what is copied keeps its owners and its extended attributes of the namespace
-             *       `user`; directories that exist get the mode and the owner of those that are copied
+             *       `user`; directories that exist get the mode and the owner of those that are copied; the mode may be symbolic, such as
+             *       `u=rwX,go=rX`
              *     - `USER`: a name or number that is not created, optionally with `:` and a group
+             *
+             *     In values of `ENV` and `ARG`, paths, users and modes, but not in a source of uploaded files, quotes and `\` protect characters, and
+             *     `$NAME` and `${NAME}` are replaced, also with the operators `:-`, `-`, `:+`, `+`, `:?`, `?`, `#`, `##`, `%`, `%%`, `/` and `//`.
+             *     All values of one `ENV` are from before it.
              * @default false
              */
             dockerfile?: boolean;
@@ -1485,6 +1536,8 @@ export interface components {
              *     path in it, which may have `*`, `?` and `[…]`.
              */
             fromStage?: number;
+            /** @description An extension, for `RUN`: files that are there while the command runs, and are not in the template. */
+            mounts?: components["schemas"]["BuildMount"][];
             /**
              * @description An extension, for `RUN`: the words before the command, which is then the last word. They need no shell. The
              *     default is `/bin/bash`, `-l`, `-c`.
@@ -1496,9 +1549,10 @@ export interface components {
              *     - `ENV`, `ARG`: names and values in turn, for the build only
              *     - `WORKDIR`: a directory, created if missing
              *     - `USER`: a user, created if missing
+             *     - `VOLUME`, an extension: directories of root, created if missing
              * @enum {string}
              */
-            type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER";
+            type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER" | "VOLUME";
         };
         /** @description The files after a step of a build, an image of a registry that later builds begin with, or a layer of one, which later pulls do not request. */
         CachedResult: {

@@ -13,6 +13,9 @@ export type BuildLogEntry = components['schemas']['BuildLogEntry'];
 /** A part of the log of a build. */
 export type BuildLogs = components['schemas']['BuildLogs'];
 
+/** Files that a command has in place of those at a path, an extension. After it the path is as it was. In strings, but for a source of uploaded files, variables are replaced as with `dockerfile` of a step. */
+export type BuildMount = components['schemas']['BuildMount'];
+
 /** A build to register. */
 export type BuildRequest = components['schemas']['BuildRequest'];
 

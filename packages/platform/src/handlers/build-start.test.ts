@@ -106,6 +106,7 @@ describe('parseBuildStart', () => {
 describe('stages', () => {
   const image = { fromImage: 'a' };
   const parse = (body: object) => parseBuildStart(body as Body, {} as Store);
+  const mounting = (mount: object) => ({ ...image, steps: [{ type: 'RUN', args: ['a'], mounts: [mount] }] });
   const copy = (fromStage: number) => ({ type: 'COPY', args: ['/a', '/b'], fromStage });
 
   it('may be continued and copied from by what stands after them, and count the steps before', async () => {
@@ -161,7 +162,23 @@ describe('stages', () => {
     [{ ...image, steps: [{ type: 'USER', args: ['a'], shell: [] }] }, 'body.steps[0].shell is for RUN'],
     [
       { ...image, steps: [{ type: 'RUN', args: ['a'], dockerfile: true }] },
-      'body.steps[0].dockerfile is for',
+      'body.steps[0].dockerfile is not for RUN',
+    ],
+    [{ ...image, steps: [{ type: 'RUN', args: ['a'], content: 'b' }] }, 'body.steps[0].content is for COPY'],
+    [{ ...image, steps: [{ ...copy(0), content: 'b' }] }, 'body.steps[0].content does not go with fromStage'],
+    [{ ...image, steps: [{ type: 'USER', args: ['a'], mounts: [] }] }, 'body.steps[0].mounts is for RUN'],
+    [mounting({ type: 'bind', target: '/a' }), 'body.steps[0].mounts[0].filesHash is missing'],
+    [
+      mounting({ type: 'bind', target: '/a', fromStage: 3 }),
+      'mounts[0].fromStage: there is no stage 3 before',
+    ],
+    [mounting({ type: 'bind', target: '/a', id: 'b' }), 'mounts[0].id is for "cache"'],
+    [mounting({ type: 'tmpfs', target: '/a', source: 'b' }), 'mounts[0].source needs fromStage'],
+    [mounting({ type: 'cache', target: '/a', filesHash: 'b' }), 'mounts[0].filesHash is for "bind"'],
+    [mounting({ type: 'cache', target: 'a\0' }), 'mounts[0] must not contain NUL'],
+    [
+      { ...image, steps: [], platform: process.arch === 'x64' ? 'linux/arm64' : 'linux/amd64' },
+      'body.platform: this server builds for',
     ],
     [{ ...image, steps: [{ type: 'USER', args: ['a:b'] }] }, 'a user must match'],
     [{ ...image, startCmd: 'a', entrypoint: ['b'] }, 'body.entrypoint does not go with body.startCmd'],

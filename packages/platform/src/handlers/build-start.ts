@@ -19,6 +19,7 @@ const BASE = 'base';
  * template.
  */
 export const parseBuildStart = async (body: Body, store: Store): Promise<BuildPlan> => {
+  requirePlatform(body.platform);
   const stages: StagePlan[] = [];
   const { force } = body;
   for (const [index, stage] of (body.stages ?? []).entries())
@@ -30,6 +31,12 @@ export const parseBuildStart = async (body: Body, store: Store): Promise<BuildPl
       `body.steps: a build has at most ${MAX_STEPS} steps in all of its stages, not ${stepCount}`,
     );
   return { ...final, stages, ...parseStart(body) };
+};
+
+const requirePlatform = (platform: string | undefined): void => {
+  const own = `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`;
+  if (platform === undefined || platform === own) return;
+  throw invalid(`body.platform: this server builds for ${own}, and the steps were written for ${platform}`);
 };
 
 /** The server keeps the variables of each while the build runs. */

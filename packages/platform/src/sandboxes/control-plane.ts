@@ -49,6 +49,7 @@ export interface ControlPlaneOptions {
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
   contexts?: ContextStore | undefined;
   imports?: ContextStore | undefined;
+  mountCaches?: ContextStore | undefined;
   secret: string;
   clock: Clock;
   ids: Ids;

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Store } from '../store/store.ts';
 import { type Building, FOLLOWED_MS } from '../templates/building.ts';
-import type { ContextStore } from '../templates/uploads/context-store.ts';
+import type { ContextStore, ContextUsage } from '../templates/uploads/context-store.ts';
 import type { StoragePlace } from './storage-places.ts';
 
 export type StorageKind = components['schemas']['StorageKind'];
@@ -42,6 +42,8 @@ export interface StorageOptions {
   building: Pick<Building, 'delete' | 'collect' | 'pruneCached'>;
   snapshotting: Pick<Snapshotting, 'collect'>;
   contexts: ContextStore | undefined;
+  /** What commands of builds keep, which counts as the cache of builds. */
+  mountCaches: ContextStore | undefined;
   /** Those that answer now. */
   places(): StoragePlace[];
   clock: Pick<Clock, 'now'>;
@@ -88,8 +90,35 @@ const storageKinds: readonly StorageKind[] = [
 
 const nothing = { count: 0, sizeBytes: 0, reclaimableCount: 0, reclaimableBytes: 0 };
 
+const toKept = (usage: ContextUsage | undefined): typeof nothing =>
+  usage === undefined
+    ? nothing
+    : {
+        count: usage.count,
+        sizeBytes: usage.sizeBytes,
+        reclaimableCount: usage.unneededCount,
+        reclaimableBytes: usage.unneededBytes,
+      };
+
+/** One usage for each kind of each place. */
+const merge = (usages: readonly StorageUsage[]): StorageUsage[] => {
+  const merged = new Map<string, StorageUsage>();
+  for (const usage of usages) {
+    const key = JSON.stringify([usage.node, usage.kind]);
+    const { count, sizeBytes, reclaimableCount, reclaimableBytes } = merged.get(key) ?? nothing;
+    merged.set(key, {
+      ...usage,
+      count: usage.count + count,
+      sizeBytes: usage.sizeBytes + sizeBytes,
+      reclaimableCount: usage.reclaimableCount + reclaimableCount,
+      reclaimableBytes: usage.reclaimableBytes + reclaimableBytes,
+    });
+  }
+  return [...merged.values()];
+};
+
 export const createStorage = (options: StorageOptions): Storage => {
-  const { store, building, snapshotting, contexts, places, clock, log } = options;
+  const { store, building, snapshotting, contexts, mountCaches, places, clock, log } = options;
 
   const listEntries = async (entries: Promise<Iterable<Entry>>): Promise<Entry[]> =>
     // What is in the making has a name of that form.
@@ -142,18 +171,12 @@ export const createStorage = (options: StorageOptions): Storage => {
   /** What is not in the folders of places. */
   const measureRest = async (): Promise<StorageUsage[]> => {
     const uploads = await contexts?.measure();
+    const mounted = await mountCaches?.measure();
     const logs = await store.measureLogs({ endedBefore: clock.now() - FOLLOWED_MS });
     const { unneededCount, unneededBytes, ...buildLogs } = logs.builds;
     return [
-      uploads === undefined
-        ? { kind: 'contexts', ...nothing }
-        : {
-            kind: 'contexts',
-            count: uploads.count,
-            sizeBytes: uploads.sizeBytes,
-            reclaimableCount: uploads.unneededCount,
-            reclaimableBytes: uploads.unneededBytes,
-          },
+      { kind: 'contexts', ...toKept(uploads) },
+      ...(mounted === undefined ? [] : [{ kind: 'buildCache' as const, ...toKept(mounted) }]),
       { kind: 'buildLogs', ...buildLogs, reclaimableCount: unneededCount, reclaimableBytes: unneededBytes },
       { kind: 'sandboxLogs', ...nothing, ...logs.sandboxes },
     ];
@@ -162,7 +185,7 @@ export const createStorage = (options: StorageOptions): Storage => {
   const measure = async (): Promise<StorageUsage[]> => {
     const records = await readRecords();
     const ofPlaces = await Promise.all(places().map((place) => measurePlace(place, records)));
-    const all = [...ofPlaces.flat(), ...(await measureRest())];
+    const all = merge([...ofPlaces.flat(), ...(await measureRest())]);
     const rank = ({ kind }: StorageUsage): number => storageKinds.indexOf(kind);
     return all.toSorted((a, b) => (a.node ?? '').localeCompare(b.node ?? '') || rank(a) - rank(b));
   };
@@ -189,6 +212,7 @@ export const createStorage = (options: StorageOptions): Storage => {
       const before = await measure();
       await contexts?.prune();
       if (all) await building.pruneCached({ unusedForMs: 0 });
+      if (all) await mountCaches?.prune();
       await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: clock.now() - FOLLOWED_MS });
       const templates = all ? await removeTemplates() : [];
       await snapshotting.collect();

@@ -66,6 +66,7 @@ it('follows no redirect of what answers in place of the agent', async () => {
       await once(socket, 'connect');
       return socket;
     },
+    control: () => Promise.reject(new Error('no call here needs it')),
   });
   const { signal } = new AbortController();
   await expect(runner.readText('/etc/passwd', { signal })).rejects.toThrow('307');

@@ -53,28 +53,64 @@ export type BuildSource =
 
 export type BuildStep =
   /** A command after the words of the shell, of that user or of the current one. */
-  | { type: 'RUN'; command: string; user: string | undefined; shell: readonly string[] }
+  | {
+      type: 'RUN';
+      command: string;
+      user: string | undefined;
+      shell: readonly string[];
+      mounts: readonly MountStep[];
+    }
   /** `ARG`: for the steps alone, and hidden by `ENV`. */
-  | { type: 'ENV' | 'ARG'; variables: readonly (readonly [name: string, value: string])[] }
-  | { type: 'WORKDIR'; path: string }
+  | ({ type: 'ENV' | 'ARG'; variables: readonly (readonly [name: string, value: string])[] } & StepWords)
+  | ({ type: 'WORKDIR'; path: string } & StepWords)
+  | { type: 'VOLUME'; paths: readonly string[]; isDockerfile: true }
   /** `user` or `user:group`, by name or number, unless the user is created. */
-  | { type: 'USER'; name: string; isCreated: boolean }
+  | ({ type: 'USER'; name: string; isCreated: boolean } & StepWords)
   | CopyStep;
 
-/** Copies uploaded files, or those of a stage. */
-export interface CopyStep {
+/** Whether strings of a step are words of a Dockerfile; otherwise `$NAME` and `${NAME}` alone mean something. */
+export interface StepWords {
+  isDockerfile: boolean;
+}
+
+/** Copies uploaded files, those of a stage, or a string. */
+export interface CopyStep extends StepWords {
   type: 'COPY';
   /** As the owner of the build wrote it. */
   source: string;
-  from: UploadedFiles | { kind: 'stage'; index: number };
+  from: UploadedFiles | StageSource | { kind: 'content'; content: string };
   destination: string;
   /** `user` or `user:group`; the default is the current user, or with `keepsOwners` the owner of each file. */
   owner: string | undefined;
-  mode: number | undefined;
+  /** Octal, or symbolic as chmod(1) reads it. */
+  mode: string | undefined;
   keepsOwners: boolean;
   /** Whether folders that exist get owner and mode of those that are copied. */
   overwritesFolders: boolean;
 }
+
+export interface StageSource {
+  kind: 'stage';
+  index: number;
+}
+
+/** What a command has in place of the files at a path, all strings as words of a Dockerfile. */
+export type MountStep = { target: string } & (
+  | { type: 'tmpfs' }
+  | { type: 'bind'; from: UploadedFiles | (StageSource & { source: string }) }
+  | {
+      type: 'cache';
+      /** Its name within the template. Default: the path. */
+      id: string | undefined;
+      readOnly: boolean;
+      locked: boolean;
+      mode: number;
+      uid: number;
+      gid: number;
+      /** Its first content. */
+      from: (StageSource & { source: string }) | undefined;
+    }
+);
 
 export interface UploadedFiles {
   kind: 'upload';
@@ -84,3 +120,17 @@ export interface UploadedFiles {
   /** The hash under which the client uploaded the archive. */
   filesHash: string;
 }
+
+/** The numbers of the stages that a step copies from. */
+export const listStages = (step: BuildStep): number[] =>
+  listOrigins(step).flatMap((from) => (from.kind === 'stage' ? [from.index] : []));
+
+/** What a step copies of the files that a client has uploaded. */
+export const listUploads = (step: BuildStep): UploadedFiles[] =>
+  listOrigins(step).flatMap((from) => (from.kind === 'upload' ? [from] : []));
+
+const listOrigins = (step: BuildStep): CopyStep['from'][] => {
+  if (step.type === 'COPY') return [step.from];
+  if (step.type !== 'RUN') return [];
+  return step.mounts.flatMap((mount) => (mount.type === 'tmpfs' || !mount.from ? [] : [mount.from]));
+};

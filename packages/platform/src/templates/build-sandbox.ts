@@ -4,6 +4,8 @@ import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { BuildLog } from './build-log.ts';
 import { runBuildStep } from './build-steps.ts';
+import type { MountCaches } from './mounts/mount-caches.ts';
+import { createMounting } from './mounts/mounting.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';
 import type { PlacedStep } from './step-place.ts';
 import type { TemplateImages } from './template-images.ts';
@@ -31,6 +33,7 @@ export const buildInSandbox = async (
     runtime,
     images,
     contexts,
+    caches,
     withStage,
     clock,
     log: serverLog,
@@ -39,6 +42,7 @@ export const buildInSandbox = async (
     runtime: Runtime;
     images: TemplateImages;
     contexts: ContextStore | undefined;
+    caches: MountCaches | undefined;
     withStage: WithStage;
     clock: Clock;
     log: Log;
@@ -53,11 +57,12 @@ export const buildInSandbox = async (
     async (instance) => {
       const runner = createSandboxRunner(instance);
       const copying = createCopying(instance, { contexts, withStage });
+      const mounting = createMounting(instance, { caches, copying, templateId: build.templateId, log });
       for (const placed of steps) {
         const { number } = placed;
         beforeStep(placed);
         name = String(number);
-        await runBuildStep(placed, { runner, copying, clock, buildTimeoutMs, log, name, signal });
+        await runBuildStep(placed, { runner, copying, mounting, clock, buildTimeoutMs, log, name, signal });
         await afterStep(placed, instance);
       }
       name = FINALIZE;

@@ -1,7 +1,9 @@
+import { posix } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import { describeCommand } from './describe-step.ts';
+import type { Mounting } from './mounts/mounting.ts';
 import { refuseServer } from './refuse-server.ts';
 import {
   RefusedCommandError,
@@ -33,6 +35,7 @@ export const runBuildStep = async (
   options: {
     runner: SandboxRunner;
     copying: Copying;
+    mounting: Mounting;
     clock: Clock;
     /** The longest time that the build may take. */
     buildTimeoutMs: number;
@@ -51,12 +54,20 @@ export const runBuildStep = async (
     case 'ARG':
       return;
     case 'COPY': {
-      const destination = ofStep(name, () => expand(step.destination, env));
-      await options.copying.copy(step, { name, ...place, destination }, { signal });
+      await options.copying.copy(step, { name, place, signal });
       return;
     }
     case 'WORKDIR': {
-      await makeWorkdir(toNextPlace(step, place), { runner, name, onLine, signal });
+      const next = ofStep(name, () => toNextPlace(step, place));
+      await makeWorkdir(next, { runner, name, onLine, signal });
+      return;
+    }
+    case 'VOLUME': {
+      const paths = ofStep(name, () => step.paths.map((path) => expand(path, place, step)));
+      for (const path of paths) {
+        const folder = { ...place, user: 'root', workdir: posix.resolve(place.workdir, path) };
+        await makeWorkdir(folder, { runner, name, onLine, signal });
+      }
       return;
     }
     case 'USER': {
@@ -68,13 +79,14 @@ export const runBuildStep = async (
       return;
     }
     case 'RUN': {
-      const { command, user = place.user, shell } = step;
+      const { command, user = place.user, shell, mounts } = step;
       const [file, ...args] = [...shell, command];
       const failure = `failed to run command '${describeCommand(step)}'`;
       const run = (watched: { onOutput: () => void; signal: AbortSignal }) =>
         runner.run(
           { file, args, user, cwd: place.workdir, env },
           {
+            endsAll: true,
             onLine: (line) => {
               watched.onOutput();
               onLine(line);
@@ -82,12 +94,14 @@ export const runBuildStep = async (
             signal: watched.signal,
           },
         );
-      const status = await rejectUnstartable(name, `${failure}: command failed`, () =>
-        refuseServer(run, {
-          ...options,
-          onServer: (port) => log.add({ level: 'warn', message: describeServer(port), step: name }),
-          toError: (port) => new BuildError(name, `${failure}: ${describeServer(port)}`),
-        }),
+      const status = await options.mounting.during(mounts, { name, place, signal }, () =>
+        rejectUnstartable(name, `${failure}: command failed`, () =>
+          refuseServer(run, {
+            ...options,
+            onServer: (port) => log.add({ level: 'warn', message: describeServer(port), step: name }),
+            toError: (port) => new BuildError(name, `${failure}: ${describeServer(port)}`),
+          }),
+        ),
       );
       if (status !== 0) throw new BuildError(name, `${failure}: exit status ${status}`);
     }

@@ -12,9 +12,10 @@ import type { TemplatePart } from '../store/tags/tag-store.ts';
 import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
-import type { BuildPlan, StagePlan } from './build-plan.ts';
+import { type BuildPlan, listUploads, type StagePlan } from './build-plan.ts';
 import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
 import { createMaking } from './make-template.ts';
+import { createMountCaches } from './mounts/mount-caches.ts';
 import { type InstallationImage, type TemplateImages, UnusableImageError } from './template-images.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 
@@ -74,6 +75,8 @@ export interface BuildingOptions {
   secret: string;
   /** The files that steps copy. */
   contexts?: ContextStore | undefined;
+  /** What commands of builds keep between builds. */
+  mountCaches?: ContextStore | undefined;
   /** The archives of images that clients have uploaded. */
   imports?: Pick<ContextStore, 'collect'> | undefined;
   clock: Clock;
@@ -104,7 +107,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
     throw unimplemented('the runtime of this server cannot build templates');
   };
   const cache = createBuildCache(options);
-  const making = createMaking({ ...options, base: images.base, cache, requireImages });
+  const caches = options.mountCaches && createMountCaches(options.mountCaches);
+  const making = createMaking({ ...options, base: images.base, cache, caches, requireImages });
 
   const requireUsable = ({ source }: StagePlan, field: string): void => {
     const all = requireImages();
@@ -120,11 +124,11 @@ export const createBuilding = (options: BuildingOptions): Building => {
   /** They stay: those that were just asked for are needed. */
   const requireContexts = async ({ steps }: StagePlan, field: string): Promise<void> => {
     for (const [index, step] of steps.entries()) {
-      if (step.type !== 'COPY' || step.from.kind !== 'upload') continue;
-      if (!(await contexts?.has(step.from.filesHash)))
-        throw invalid(
-          `${field}.steps[${index}].filesHash: the files of '${step.source}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
-        );
+      for (const { filesHash, root } of listUploads(step))
+        if (!(await contexts?.has(filesHash)))
+          throw invalid(
+            `${field}.steps[${index}].filesHash: the files of '${step.type === 'COPY' ? step.source : root || '.'}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
+          );
     }
   };
 
@@ -193,6 +197,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const kept = new Set(await store.retireImages());
       for (const digest of await templates.list()) if (!kept.has(digest)) await templates.remove(digest);
       await contexts?.collect();
+      await options.mountCaches?.collect();
       await imports?.collect();
       const endedBefore = clock.now() - FOLLOWED_MS;
       await store.pruneBuildLogs({ keepPerTemplate: KEPT_LOGS, endedBefore });
@@ -238,7 +243,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
       running.set(build.id, { templateId: build.templateId, abort, done });
-      const releaseContexts = contexts?.hold(listUploads(plan));
+      const releaseContexts = contexts?.hold(listHashes(plan));
       const release = (): void => {
         releaseContexts?.();
         if (plan.source.kind === 'archive') plan.source.release();
@@ -314,11 +319,9 @@ export const createBuilding = (options: BuildingOptions): Building => {
   };
 };
 
-/** The hashes of the files that the steps of a build copy from its context. */
-const listUploads = (plan: BuildPlan): string[] =>
-  [...plan.stages, plan]
-    .flatMap(({ steps }) => steps)
-    .flatMap((step) => (step.type === 'COPY' && step.from.kind === 'upload' ? [step.from.filesHash] : []));
+/** The hashes of the files that the steps of a build have of its context. */
+const listHashes = (plan: BuildPlan): string[] =>
+  [...plan.stages, plan].flatMap(({ steps }) => steps.flatMap(listUploads)).map(({ filesHash }) => filesHash);
 
 const describeTime = (timeMs: number): string =>
   timeMs < 120_000 ? `${timeMs / 1_000} seconds` : `${Math.round(timeMs / 60_000)} minutes`;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BuildStep } from './build-plan.ts';
+import type { BuildStep, MountStep } from './build-plan.ts';
 
 /** What runs the command of a step that names no shell. */
 export const loginShell: readonly string[] = ['/bin/bash', '-l', '-c'];
@@ -16,16 +16,20 @@ export const describeCommand = ({ shell, command }: Extract<BuildStep, { type: '
 export const describeStep = (step: BuildStep): string => {
   switch (step.type) {
     case 'RUN':
-      return `RUN ${describeCommand(step)}`;
+      return ['RUN', ...step.mounts.map(describeMount), describeCommand(step)].join(' ');
     case 'ENV':
     case 'ARG':
       // Not the values: they may be secrets.
       return `${step.type} ${step.variables.map(([name]) => name).join(' ')}`;
     case 'WORKDIR':
       return `WORKDIR ${step.path}`;
+    case 'VOLUME':
+      return `VOLUME ${step.paths.join(' ')}`;
     case 'USER':
       return `USER ${step.name}`;
     case 'COPY':
       return `COPY ${step.source} ${step.destination}`;
   }
 };
+
+const describeMount = ({ type, target }: MountStep): string => `--mount=type=${type},target=${target}`;

@@ -12,6 +12,7 @@ import type { BuildCache } from './cache/build-cache.ts';
 import { type FilesBuild, makeFiles } from './cache/make-files.ts';
 import { createSharedWork } from './cache/shared-work.ts';
 import { inheritStart, isOfImage } from './inherit-start.ts';
+import type { MountCaches } from './mounts/mount-caches.ts';
 import { runStages, type StageWork } from './run-stages.ts';
 import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
 import { StartEndedError } from './start-commands.ts';
@@ -50,6 +51,7 @@ export interface MakingOptions {
   /** Throws `unimplemented` where templates cannot be built. */
   requireImages(): TemplateImages;
   contexts?: ContextStore | undefined;
+  caches?: MountCaches | undefined;
   cache: BuildCache;
   secret: string;
   snapshotting: Pick<Snapshotting, 'checkpoint' | 'release'>;
@@ -65,7 +67,7 @@ interface StageSandbox extends Pick<FilesBuild, 'build' | 'limits' | 'log' | 'si
 }
 
 export const createMaking = (options: MakingOptions): Making => {
-  const { runtime, requireImages, contexts, ids, limits } = options;
+  const { runtime, requireImages, contexts, caches, ids, limits } = options;
   const shared = createSharedWork();
   const instances = new Set<string>();
 
@@ -94,7 +96,7 @@ export const createMaking = (options: MakingOptions): Making => {
       const base = { ...from, image: from.identity, level: runtime.features.level, diskMb };
       const { image, imageBytes, place, cacheKey } = await makeFiles(
         { ...sandbox, instanceId, plan, base, stages, share },
-        { ...options, images, contexts, withStage },
+        { ...options, images, contexts, caches, withStage },
       );
       const made = { image, imageBytes, env: from.env };
       return { ...from, rootfs: images.toPath(image), identity: image, made, place, cacheKey };

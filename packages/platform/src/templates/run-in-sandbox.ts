@@ -3,6 +3,7 @@ import { EDGE_ACCESS, toEdgeAccess } from '@skerry/contract/agent-access';
 import { createEnvdClient, toBasic } from '@skerry/envd-client';
 import type { Instance } from '@skerry/runtime';
 import { createAgentFetch, MAX_ANSWER_BYTES } from './agent-fetch.ts';
+import { endAllWith } from './control-calls.ts';
 import { createLineReader } from './line-reader.ts';
 
 export interface SandboxCommand {
@@ -30,11 +31,17 @@ export interface SandboxRunner {
   /**
    * Runs a command to its end and calls `onLine` with each line of its output. Resolves with the exit status. Rejects
    * with `UnknownUserError`, `RefusedCommandError`, the reason of `signal`, or a `ConnectError`. An abort ends the call and
-   * not the command. `onStart` is called when it runs.
+   * not the command. `onStart` is called when it runs. With `endsAll` its end is that of every process of the sandbox: what it
+   * has left in the background neither delays this nor runs on.
    */
   run(
     command: SandboxCommand,
-    options: { onLine: (line: string) => void; onStart?: () => void; signal: AbortSignal },
+    options: {
+      onLine: (line: string) => void;
+      onStart?: () => void;
+      endsAll?: boolean;
+      signal: AbortSignal;
+    },
   ): Promise<number>;
   /**
    * Makes a folder of root with its parents. Resolves with whether it is new. Rejects with `UnusablePathError` when the
@@ -47,7 +54,7 @@ export interface SandboxRunner {
 
 /** A runner for an instance whose agent is initialised, with that nonce if it requires a token. */
 export const createSandboxRunner = (
-  instance: Pick<Instance, 'connect'>,
+  instance: Pick<Instance, 'connect' | 'control'>,
   { edgeNonce }: { edgeNonce?: string } = {},
 ): SandboxRunner => {
   const client = createEnvdClient({
@@ -62,21 +69,28 @@ export const createSandboxRunner = (
   });
 
   return {
-    run: async ({ file, args, user, cwd, env }, { onLine, onStart, signal }) => {
+    run: async ({ file, args, user, cwd, env }, { onLine, onStart, endsAll = false, signal }) => {
       const lines = [createLineReader(onLine), createLineReader(onLine)] as const;
       const process = { cmd: file, args: [...args], envs: { ...env }, cwd };
       const events = client.process.start({ process, stdin: false }, { signal, headers: toHeaders(user) });
       let exitCode: number | undefined;
+      let ending: Promise<void> | undefined;
       try {
         for await (const { event } of events) {
           const what = event?.event;
-          if (what?.case === 'start') onStart?.();
+          if (what?.case === 'start') {
+            onStart?.();
+            if (endsAll) ending = endAllWith(instance, what.value.pid, { signal });
+            // Awaited below; this marks the rejection as handled.
+            ending?.catch(() => undefined);
+          }
           if (what?.case === 'end') ({ exitCode } = what.value);
           if (what?.case !== 'data') continue;
           const { output } = what.value;
           if (output.case === 'stdout') lines[0].add(output.value);
           if (output.case === 'stderr') lines[1].add(output.value);
         }
+        await ending;
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof ConnectError && error.code === Code.Unauthenticated)

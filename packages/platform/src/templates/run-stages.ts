@@ -1,5 +1,5 @@
 import { createTurns } from '../turns.ts';
-import type { BuildPlan, BuildSource, StagePlan } from './build-plan.ts';
+import { type BuildPlan, type BuildSource, listStages, type StagePlan } from './build-plan.ts';
 import type { StageFiles } from './stage-base.ts';
 
 /** How many stages of a build have a sandbox at a time. */
@@ -40,7 +40,7 @@ export const runStages = async (
       source.kind === 'stage'
         ? await (running[source.index] as Promise<StageFiles>)
         : await work.makeBase(stage, { source, signal });
-    await Promise.all(listCopied(stage).map((index) => running[index] as Promise<StageFiles>));
+    await Promise.all(stage.steps.flatMap(listStages).map((index) => running[index] as Promise<StageFiles>));
     // Only the template has to be a file of its own.
     if (steps.length === 0 && (base.made !== undefined || !isLast)) return base;
     return turns.take(() => work.runSteps(stage, { base, stages: done, signal }), signal);
@@ -59,6 +59,3 @@ export const runStages = async (
   failed.signal.throwIfAborted();
   return done.get(plan.stages.length) as StageFiles;
 };
-
-const listCopied = ({ steps }: StagePlan): number[] =>
-  steps.flatMap((step) => (step.type === 'COPY' && step.from.kind === 'stage' ? [step.from.index] : []));

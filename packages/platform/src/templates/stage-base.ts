@@ -9,9 +9,8 @@ import { toCacheKey } from './cache/key-chain.ts';
 import { type PulledBase, pullBase } from './cache/pull-base.ts';
 import type { SharedWork, WorkShare } from './cache/shared-work.ts';
 import type { ImageCommand } from './inherit-start.ts';
-import { type Place, toFirstPlace } from './step-place.ts';
+import { accountForm, DEFAULT_PATH, type Place, toFirstPlace } from './step-place.ts';
 import type { InstallationImage } from './template-images.ts';
-import { account } from './uploads/copy-step.ts';
 
 /** The files of one build. */
 export interface Made {
@@ -53,12 +52,9 @@ type BaseSource = Exclude<BuildSource, { kind: 'stage' }>;
 type ImageSource = Extract<BuildSource, { kind: 'image' }>;
 type SnapshotSource = Extract<BuildSource, { kind: 'snapshot' }>;
 
-/** What processes have in a container whose image names no folders of programs. */
-const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const MAX_PULLS = 2;
 const noCommand: ImageCommand = { entrypoint: [], command: [], healthcheck: [], exposedPorts: [] };
 const MAX_SHOWN = 200;
-const userForm = new RegExp(`^${account}(?::${account})?$`);
 
 /**
  * Makes what the stages of one build begin with, unless that is another stage. An image is pulled once, and so is a snapshot
@@ -180,7 +176,7 @@ const refuseTriggers = ({ onbuild: [first, ...others] }: Pick<ImageConfig, 'onbu
 };
 
 const toPlace = ({ env, user, workdir }: Pick<ImageConfig, 'env' | 'user' | 'workdir'>): Place => {
-  if (user !== '' && !userForm.test(user))
+  if (user !== '' && !accountForm.test(user))
     throw new BuildError('base', `the image has the user ${JSON.stringify(user)}, which no sandbox can have`);
   return {
     user: user || 'root',

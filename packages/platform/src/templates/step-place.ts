@@ -1,6 +1,19 @@
 import { posix } from 'node:path';
+import { MAX_WORD_LENGTH, parseWords, toText } from '@skerry/platform-client';
 import { BuildError } from './build-error.ts';
-import type { BuildStep } from './build-plan.ts';
+import type { BuildStep, StepWords } from './build-plan.ts';
+
+const account = '(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\\d{1,10})';
+const clause = '[ugoa]*(?:[-+=](?:[rwxXst]*|[ugo]))+';
+
+/** A user and optionally a group after a colon, each a name or a number. */
+export const accountForm = new RegExp(`^${account}(?::${account})?$`);
+export const octalForm = /^0?[0-7]{1,4}$/;
+/** Octal, or symbolic as chmod(1) reads it. */
+export const modeForm = new RegExp(`^(?:0?[0-7]{1,4}|${clause}(?:,${clause})*)$`);
+
+/** What processes have in a container whose image names no folders of programs. */
+export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Where the next step runs. */
 export interface Place {
@@ -36,67 +49,108 @@ export const toFirstPlace = (env: Record<string, string>): Place => ({
   buildArgs: {},
 });
 
-/** Where the step after this one runs, when this one succeeds at that place. */
+/** Where the step after this one runs, when this one succeeds at that place. Call it within `ofStep`. */
 export const toNextPlace = (step: BuildStep, place: Place): Place => {
   switch (step.type) {
     case 'ENV':
-      return { ...place, env: setVariables(place.env, step, (env) => toStepEnv({ ...place, env })) };
-    case 'ARG': {
-      const toKnown = (buildArgs: Place['buildArgs']) => toStepEnv({ ...place, buildArgs });
-      return { ...place, buildArgs: setVariables(place.buildArgs, step, toKnown) };
-    }
+      return { ...place, env: setVariables(place.env, step, (env) => ({ ...place, env })) };
+    case 'ARG':
+      return {
+        ...place,
+        buildArgs: setVariables(place.buildArgs, step, (buildArgs) => ({ ...place, buildArgs })),
+      };
     case 'WORKDIR':
-      return { ...place, workdir: posix.resolve(place.workdir, expand(step.path, toStepEnv(place))) };
+      return { ...place, workdir: posix.resolve(place.workdir, expand(step.path, place, step)) };
     case 'USER':
-      return { ...place, user: step.name };
+      return { ...place, user: step.isCreated ? step.name : requireAccount(expand(step.name, place, step)) };
     case 'RUN':
     case 'COPY':
+    case 'VOLUME':
       return place;
   }
 };
 
-/** The longest text that a step makes of variables, and the most that the variables of a place take together. */
-const MAX_LENGTH = 128 * 1024;
+class WrongWordError extends Error {}
 
-class TooLongError extends Error {}
-
-/** What `work` returns; a text that becomes too long is the fault of the step of that name: throws `BuildError`. */
+/** What `work` returns; a word that cannot be expanded is the fault of the step of that name: throws `BuildError`. */
 export const ofStep = <T>(name: string, work: () => T): T => {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof TooLongError)) throw error;
+    if (!(error instanceof WrongWordError)) throw error;
     throw new BuildError(name, error.message, { cause: error });
   }
 };
 
-/** `toKnown` returns the variables that a value may name. */
+const refuse = (message: string): never => {
+  throw new WrongWordError(message);
+};
+
+/** In a Dockerfile all values are from before the step; otherwise each may name those before it. */
 const setVariables = (
   before: Record<string, string>,
-  { variables }: Extract<BuildStep, { type: 'ENV' | 'ARG' }>,
-  toKnown: (next: Record<string, string>) => Record<string, string>,
+  step: Extract<BuildStep, { type: 'ENV' | 'ARG' }>,
+  toPlace: (next: Record<string, string>) => Place,
 ): Record<string, string> => {
   let next = before;
   // A definition, as an assignment to "__proto__" would be lost.
-  for (const [name, value] of variables)
-    next = Object.fromEntries([...Object.entries(next), [name, expand(value, toKnown(next))]]);
-  if (Object.entries(next).flat().join('').length > MAX_LENGTH)
-    throw new TooLongError(`the variables take more than ${MAX_LENGTH / 1024} KiB together`);
+  for (const [name, value] of step.variables) {
+    const expanded = expand(value, toPlace(step.isDockerfile ? before : next), step);
+    next = Object.fromEntries([...Object.entries(next), [name, expanded]]);
+  }
+  if (Object.entries(next).flat().join('').length > MAX_WORD_LENGTH)
+    refuse(`the variables take more than ${MAX_WORD_LENGTH / 1024} KiB together`);
   return next;
 };
 
-/** `$NAME` and `${NAME}` become values, empty when unset. Nothing is run. Call it within `ofStep`. */
-export const expand = (text: string, env: Record<string, string>): string => {
+/** `user` or `user:group`, each a name or a number. Call it within `ofStep`. */
+export const requireAccount = (text: string): string =>
+  accountForm.test(text)
+    ? text
+    : refuse(`a user must be a name or a number, optionally with ":" and a group, got "${text}"`);
+
+/** Call it within `ofStep`. */
+export const requireMode = (text: string): string =>
+  modeForm.test(text) ? text : refuse(`a mode must be octal or symbolic as u=rwX,go=rX, got "${text}"`);
+
+/**
+ * Replaces the variables of a string at a place: those that a command would have there, empty when unset. Nothing is run. Call it within
+ * `ofStep`.
+ */
+export const expand = (text: string, place: Omit<Place, 'workdir'>, { isDockerfile }: StepWords): string => {
+  const lookUp = createLookUp(place);
+  if (isDockerfile) {
+    const [word = []] = parseWords(text, { escape: '\\', lookUp, refuse }, { whole: true });
+    return toText(word) ?? '';
+  }
   let { length } = text;
   return text.replace(
     /\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g,
     (whole, braced?: string, plain?: string) => {
-      const name = braced ?? plain ?? '';
-      const value = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
+      const value = lookUp(braced ?? plain ?? '') ?? '';
       length += value.length - whole.length;
-      if (length > MAX_LENGTH)
-        throw new TooLongError(`with its variables the text takes more than ${MAX_LENGTH / 1024} KiB`);
+      if (length > MAX_WORD_LENGTH)
+        refuse(`with its variables the text takes more than ${MAX_WORD_LENGTH / 1024} KiB`);
       return value;
     },
   );
+};
+
+/** What the agent gives every command, beside the variables of the place. */
+const ofAccount: readonly string[] = ['HOME', 'USER', 'LOGNAME'];
+const homes: Readonly<Record<string, string>> = { root: '/root', '0': '/root', user: '/home/user' };
+
+const createLookUp = ({ user, env, buildArgs }: Omit<Place, 'workdir'>) => {
+  const known = { PATH: DEFAULT_PATH, E2B_SANDBOX: 'true', ...toStepEnv({ env, buildArgs }) };
+  const [account = ''] = user.split(':');
+  return (name: string): string | null => {
+    if (Object.hasOwn(known, name)) return known[name as keyof typeof known];
+    if (!ofAccount.includes(name)) return null;
+    const home = homes[account];
+    if (home === undefined)
+      return refuse(
+        `$${name} of the user "${account}" is known only inside: write what it stands for, or use it in RUN`,
+      );
+    return name === 'HOME' ? home : account.replace(/^0$/, 'root');
+  };
 };

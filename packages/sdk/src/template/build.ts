@@ -4,15 +4,15 @@ import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { addCredentials, type CredentialsFor } from './add-credentials.ts';
 import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
 import { type Context, openContext } from './context/open-context.ts';
-import { type PreparedCopy, prepareCopy, uploadFiles } from './context/upload-files.ts';
+import { type PreparedCopy, prepareCopy, prepareMount, uploadFiles } from './context/upload-files.ts';
 import {
   type RegistryCredentials,
   type StageDefinition,
   type StageSource,
   type TemplateDefinition,
   type TemplateStep,
-  type TemplateStepJson,
   toForce,
+  toMountJson,
   toStartJson,
   toStepJson,
 } from './definition.ts';
@@ -73,11 +73,12 @@ async function runBuild(connection: Connection, run: Run): Promise<BuildResult> 
     api.POST('/v3/templates', { body: toRequest(name, options), signal }),
   );
   const { templateID: templateId, buildID: buildId, tags, aliases } = requested;
-  for (const [index, copy] of steps.entries()) {
-    if (!('hash' in copy) || !(await uploadFiles(connection, { templateId, copy, force }, options))) continue;
-    const message = `sent the files of COPY ${copy.args.slice(0, 2).join(' ')} (${copy.files.length})`;
-    onProgress({ step: String(index + 1), level: 'info', message, time: new Date() });
-  }
+  for (const [index, { uploads, wire }] of steps.entries())
+    for (const copy of uploads) {
+      if (!(await uploadFiles(connection, { templateId, copy, force }, options))) continue;
+      const message = `sent the files of ${wire.type} ${copy.args.slice(0, 2).join(' ')} (${copy.files.length})`;
+      onProgress({ step: String(index + 1), level: 'info', message, time: new Date() });
+    }
   await callApi(connection, options, (api, signal) =>
     api.POST('/v2/templates/{templateID}/builds/{buildID}', {
       params: { path: { templateID: templateId, buildID: buildId } },
@@ -90,7 +91,12 @@ async function runBuild(connection: Connection, run: Run): Promise<BuildResult> 
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }
 
-type PreparedStep = (TemplateStepJson & { line: number | undefined }) | (PreparedCopy & { force?: true });
+interface PreparedStep {
+  wire: Schemas['BuildStep'];
+  /** What it copies or mounts of the context. */
+  uploads: readonly PreparedCopy[];
+  line: number | undefined;
+}
 
 /** The steps of all stages, those of the template last. */
 async function prepareStages(
@@ -98,22 +104,47 @@ async function prepareStages(
   { context = '.', signal }: Run['options'],
 ): Promise<PreparedStep[][]> {
   let opened: Context | undefined;
+  const open = (): Context => (opened ??= openContext(context, definition.ignoreFile));
   const prepare = async (step: TemplateStep): Promise<PreparedStep[]> => {
-    if (!('src' in step)) return [{ ...toStepJson(step), line: step.line }];
-    opened ??= openContext(context, definition.ignoreFile);
-    return prepareCopy(step, opened, signal);
+    const { line } = step;
+    if ('src' in step) {
+      const copies = await prepareCopy(step, open(), signal);
+      return copies.map((copy) => ({ wire: toWireCopy(copy), uploads: [copy], line }));
+    }
+    const wire = toStepJson(step);
+    if (!('mounts' in step)) return [{ wire, uploads: [], line }];
+    const uploads: PreparedCopy[] = [];
+    const mounts: Schemas['BuildMount'][] = [];
+    for (const mount of step.mounts ?? []) {
+      if (mount.src === undefined) mounts.push(toMountJson(mount));
+      else {
+        const copy = await prepareMount({ ...mount, src: mount.src, line }, open(), signal);
+        uploads.push(copy);
+        mounts.push({ ...toMountJson(mount), source: copy.args[0] ?? '', filesHash: copy.hash });
+      }
+    }
+    return [{ wire: { ...wire, mounts }, uploads, line }];
   };
   const prepared: PreparedStep[][] = [];
   for (const stage of [...stages, definition]) {
     const steps: PreparedStep[] = [];
     for (const [index, step] of stage.steps.entries()) {
       const force = toForce(index, stage.cacheableSteps);
-      steps.push(...(await prepare(step)).map((one) => ({ ...one, ...force })));
+      steps.push(
+        ...(await prepare(step)).map(({ wire, ...one }) => ({ ...one, wire: { ...wire, ...force } })),
+      );
     }
     prepared.push(steps);
   }
   return prepared;
 }
+
+const toWireCopy = ({ type, args, dockerfile, hash }: PreparedCopy): Schemas['BuildStep'] => ({
+  type,
+  args,
+  filesHash: hash,
+  ...(dockerfile && { dockerfile }),
+});
 
 function toRequest(name: string, { cpuCount, memoryMb, tags }: BuildOptions): Schemas['BuildRequest'] {
   return {
@@ -133,7 +164,7 @@ function toStart(
   const toStage = (stage: StageDefinition, own: readonly PreparedStep[]) => ({
     ...toSourceFields(stage.source),
     ...(stage.imageConfig && { imageConfig: true }),
-    steps: own.map(toWireStep),
+    steps: own.map(({ wire }) => wire),
   });
   return {
     ...(stages.length > 0 && { stages: stages.map((stage, index) => toStage(stage, steps[index] ?? [])) }),
@@ -141,15 +172,6 @@ function toStart(
     force,
     ...toStartJson(definition),
   };
-}
-
-function toWireStep(step: PreparedStep): Schemas['BuildStep'] {
-  if (!('hash' in step)) {
-    const { line: _, ...rest } = step;
-    return rest;
-  }
-  const { type, args, dockerfile, hash, force } = step;
-  return { type, args, filesHash: hash, ...(dockerfile && { dockerfile }), ...(force && { force }) };
 }
 
 function toSourceFields(source: StageSource) {

@@ -30,8 +30,15 @@ export interface CopyStep {
   layout: 'paths' | 'flat';
   /** Copied as in a Dockerfile; by `add`, archives are unpacked. */
   dockerfile?: 'copy' | 'add';
-  /** What is copied, as a file with the name of `src`, in place of one of the context. */
-  content?: string;
+}
+
+/** Writes a file. @internal */
+export interface ContentStep {
+  type: 'COPY';
+  /** The name of the file, the destination, owner and mode; the last two may be empty. */
+  args: string[];
+  /** What is in it, as a word of a Dockerfile. */
+  content: string;
 }
 
 /** Copies files of a stage. @internal */
@@ -43,12 +50,18 @@ export interface StageCopyStep {
 }
 
 /** @internal */
+export interface MountDefinition extends MountJson {
+  /** A file or folder of the context, in place of `source`. */
+  src?: string;
+}
+
+/** @internal */
 export type TemplateStep = (
   | CopyStep
   | StageCopyStep
-  | { type: 'RUN'; args: string[]; shell?: readonly string[] }
-  | { type: 'USER'; args: string[]; dockerfile?: 'user' }
-  | { type: 'ENV' | 'ARG' | 'WORKDIR'; args: string[] }
+  | ContentStep
+  | { type: 'RUN'; args: string[]; shell?: readonly string[]; mounts?: readonly MountDefinition[] }
+  | { type: 'USER' | 'ENV' | 'ARG' | 'WORKDIR' | 'VOLUME'; args: string[]; dockerfile?: true }
 ) & {
   /** The line of the Dockerfile that it comes from, from 1. */
   line?: number;
@@ -76,6 +89,8 @@ export interface TemplateDefinition extends StageDefinition {
   healthcheck?: readonly string[] | undefined;
   /** The TCP ports on which the start command listens. */
   exposedPorts?: readonly number[] | undefined;
+  /** What the template has to be built for, as `linux/amd64`, where its steps depend on that. */
+  platform?: string | undefined;
   /** A file with rules for the context, which replaces `.dockerignore` if it exists. */
   ignoreFile?: string | undefined;
 }
@@ -83,11 +98,35 @@ export interface TemplateDefinition extends StageDefinition {
 /** A step as the service reads it, without hashes of files. */
 export interface TemplateStepJson {
   force?: true;
-  type: 'COPY' | 'ADD' | 'RUN' | 'ENV' | 'ARG' | 'WORKDIR' | 'USER';
+  type: 'COPY' | 'ADD' | 'RUN' | 'ENV' | 'ARG' | 'WORKDIR' | 'USER' | 'VOLUME';
   args: string[];
   dockerfile?: boolean;
   fromStage?: number;
+  content?: string;
   shell?: string[];
+  mounts?: MountJson[];
+}
+
+/**
+ * What a RUN has in place of the files at `target`, which are there again after it, as the service reads it, without hashes of files.
+ * Strings are words of a Dockerfile, but for a `source` in the context.
+ */
+export interface MountJson {
+  type: 'bind' | 'cache' | 'tmpfs';
+  target: string;
+  fromStage?: number;
+  /** A path in the stage or the context. */
+  source?: string;
+  /** Of a cache. Default: its target. */
+  id?: string;
+  /** Whether a cache is not stored after the command. */
+  readOnly?: true;
+  /** Whether commands with this cache wait for each other. */
+  locked?: true;
+  /** Of a new cache. */
+  mode?: number;
+  uid?: number;
+  gid?: number;
 }
 
 /** What a build begins with and its steps, without credentials and hashes of files. */
@@ -102,6 +141,7 @@ export interface TemplateStageJson {
 /** The start of a build as the service reads it, without credentials and hashes of files. */
 export interface TemplateJson extends TemplateStageJson {
   stages?: TemplateStageJson[];
+  platform?: string;
   startCmd?: string;
   readyCmd?: string;
   entrypoint?: string[];
@@ -121,10 +161,18 @@ export function toStepJson(step: TemplateStep): TemplateStepJson {
     type,
     args,
     ...('fromStage' in step && { fromStage: step.fromStage, dockerfile: true }),
+    ...('content' in step && { content: step.content, dockerfile: true }),
     ...('dockerfile' in step && { dockerfile: true }),
     ...('shell' in step && { shell: [...(step.shell ?? [])] }),
+    ...('mounts' in step && { mounts: (step.mounts ?? []).map(toMountJson) }),
   };
 }
+
+/** @internal */
+export const toMountJson = ({ src, ...mount }: MountDefinition): MountJson => ({
+  ...mount,
+  ...(src !== undefined && { source: src }),
+});
 
 /** @internal A step that is forced forces all later ones. */
 export const toForce = (index: number, cacheableSteps: number | undefined): { force?: true } =>
@@ -153,8 +201,9 @@ export function toJson(definition: TemplateDefinition): TemplateJson {
 
 /** @internal */
 export function toStartJson(definition: TemplateDefinition) {
-  const { startCommand, readyCommand, entrypoint, command, healthcheck, exposedPorts } = definition;
+  const { platform, startCommand, readyCommand, entrypoint, command, healthcheck, exposedPorts } = definition;
   return {
+    ...(platform !== undefined && { platform }),
     ...(startCommand !== undefined && { startCmd: startCommand }),
     ...(readyCommand !== undefined && { readyCmd: readyCommand }),
     ...(entrypoint && { entrypoint: [...entrypoint] }),

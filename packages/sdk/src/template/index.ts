@@ -11,6 +11,7 @@ export {
   TemplateBuildError,
 } from './build-handle.ts';
 export type {
+  MountJson,
   RegistryCredentials,
   TemplateJson,
   TemplateStageJson,

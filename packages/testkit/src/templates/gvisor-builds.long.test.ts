@@ -14,6 +14,7 @@ let registry: DebianRegistry;
 let image: string;
 const busybox = makeBusyboxFolder([
   ...['sh', 'cat', 'echo', 'id', 'chown', 'chmod', 'mkdir', 'stat', 'httpd', 'wget', 'ln', 'rm'],
+  ...['ls', 'sleep', 'test', 'true', 'touch'],
 ]);
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-gvisor-builds-'));
 const context = mkdtempSync(join(tmpdir(), 'skerry-gvisor-context-'));
@@ -111,4 +112,27 @@ it('begins with the files of a snapshot that has processes too', async () => {
   await using sandbox = await from('upper');
   const { stdout } = await sandbox.commands.run('PATH=/bin; cat /root/copy; echo /bin/w*', { user: 'root' });
   expect(stdout).toBe('kept\n/bin/w*\n');
+});
+
+it('mounts for one RUN alone, and ends what a RUN has left in the background', async () => {
+  writeFileSync(join(context, 'input'), 'input\n');
+  const text = (count: string) => `FROM ${image}
+RUN mkdir -p /cache/of/image && echo own > /cache/own
+RUN --mount=type=cache,target=/cache,id=a --mount=type=bind,source=input,target=/in --mount=type=tmpfs,target=/scratch \\
+    echo ${count} >> /cache/kept && touch /scratch/x && cat /in /cache/kept > /seen
+RUN (while true; do echo x >> /noise; sleep 0.1; done) & while ! test -s /noise; do true; done
+RUN rm /noise; sleep 1; ls -A / /cache > /after
+`;
+  const readAll = async (): Promise<string> => {
+    await using sandbox = await Sandbox.create({ ...stack.connection, template: 'mounted' });
+    return (await sandbox.commands.run('PATH=/bin; cat /seen /after', { user: 'root' })).stdout;
+  };
+  await buildText('mounted', text('one')).result();
+  const first = await readAll();
+  expect(first).toMatch(/^input\none\n/);
+  expect(first).toMatch(/\/cache:\nof\nown\n$/);
+  for (const name of ['noise', 'in', 'scratch', '.skerry-aside'])
+    expect(first.split('\n')).not.toContain(name);
+  await buildText('mounted', text('two')).result();
+  expect(await readAll()).toMatch(/^input\none\ntwo\n/);
 });

@@ -19,6 +19,7 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   readyMade?: string;
   buildArg?: Record<string, string>;
   target?: string;
+  platform?: string;
   cpu?: number;
   memory?: number;
   cache: boolean;
@@ -40,6 +41,10 @@ export function buildTemplateCommand(): Command {
       )
       .option('--build-arg <name=value>', 'value for an ARG, may be repeated', parseEnvironment)
       .option('--target <stage>', 'stage of the Dockerfile, by name or number (default: the last)')
+      .option(
+        '--platform <os/arch>',
+        'what a Dockerfile is read for, linux/amd64 or linux/arm64 (default: this machine)',
+      )
       .option('--cpu <count>', 'processors of each sandbox, 1 or an even number (default: 2)', parseCount)
       .option('--memory <MiB>', 'memory of each sandbox (default: 1024)', parseMebibytes)
       .option('--no-cache', 'run all steps, and upload all files again')
@@ -63,21 +68,23 @@ export function buildTemplateCommand(): Command {
   });
 }
 
-function toTemplate(context: string, { file, from, readyMade, buildArg, target }: Flags): TemplateBuilder {
+function toTemplate(context: string, { file, from, readyMade, buildArg, ...flags }: Flags): TemplateBuilder {
+  const { target, platform } = flags;
+  const options = { buildArgs: buildArg, target, platform };
   if (readyMade !== undefined) {
     if (file !== undefined || from !== undefined)
       throw new CliError('--ready-made does not go with --file and --from');
-    return Template.fromDockerfile(findReadyMade(readyMade), { buildArgs: buildArg, target });
+    return Template.fromDockerfile(findReadyMade(readyMade), options);
   }
   if (from !== undefined) {
-    if (file !== undefined || buildArg || target !== undefined)
-      throw new CliError('--from does not go with --file, --build-arg and --target');
+    if (file !== undefined || buildArg || target !== undefined || platform !== undefined)
+      throw new CliError('--from does not go with --file, --build-arg, --target and --platform');
     return Template().fromImage(from);
   }
   const path = file ?? join(context, 'Dockerfile');
   if (!existsSync(path))
     throw new CliError(`no file ${path}: name a Dockerfile with --file, or an image with --from`);
-  return Template.fromDockerfile(path, { buildArgs: buildArg, target });
+  return Template.fromDockerfile(path, options);
 }
 
 const addTag = (tag: string, before: readonly string[] = []): string[] => [...before, tag];

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
+import type { PackRequest } from '@skerry/contract/agent-control';
 import { invalid } from '@skerry/contract/error';
 import picomatch from 'picomatch';
 import { isErrno } from '../../system/errno.ts';
@@ -28,12 +29,13 @@ const toName = (path: string): string => path.replace(/^\/+/, '');
 
 /**
  * What a path of this file system names, or a pattern with `*`, `?` and `[…]`. Links on the way and at the end are followed.
- * Of a pattern with several matches each file counts by its own name, and of each folder what is in it. Throws
- * `invalid_argument` when nothing is there, and for what the host mounts.
+ * Of a pattern with several matches each file counts by its own name, and of each folder what is in it. With `inside` the path is that of a
+ * folder, and names count from it. Throws `invalid_argument` when nothing is there, and for what the host mounts.
  */
-export const findSources = (text: string): FoundSources => {
+export const findSources = ({ source: text, inside }: PackRequest): FoundSources => {
   if (text.includes('\0')) throw invalid('a path must not contain NUL');
   const path = posix.join('/', text).replace(/(?<=.)\/+$/, '');
+  if (inside) return { sources: [{ path: resolveLinks(path, text), name: '' }], root: '', isSeveral: false };
   if (!path.split('/').some(hasPattern)) return toOnly(path, text);
   const [only, ...others] = expand(path);
   if (only === undefined) throw invalid(`nothing matches ${JSON.stringify(text)}`);

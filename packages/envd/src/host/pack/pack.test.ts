@@ -29,7 +29,10 @@ beforeEach(() => {
 });
 
 const pack = (source: string): Promise<Answer> =>
-  agent.http({ path: `${controlPaths.pack}?${toPackQuery(source)}`, socket: 'control.sock' });
+  agent.http({
+    path: `${controlPaths.pack}?${toPackQuery({ source, inside: false })}`,
+    socket: 'control.sock',
+  });
 
 /** Packs and unpacks in the same agent, as a build does between two. */
 const copy = async (path: string, to: string, more: object = {}): Promise<Answer> => {

@@ -1,3 +1,4 @@
+import { parseSparse, type SparseFile, sparseName } from '@skerry/contract/sparse-file';
 import type { Header } from 'tar-stream';
 import { type Attributes, parseAttributes } from './entry-attributes.ts';
 import { RefusedEntryError } from './entry-error.ts';
@@ -10,7 +11,11 @@ export interface ArchiveEntry {
   owner: Owner;
   attributes: Attributes;
   modifiedAtSeconds: number;
-  content: { kind: 'file' | 'folder' } | { kind: 'symlink'; target: string } | { kind: 'link'; to: string[] };
+  content:
+    | { kind: 'file'; sparse: SparseFile | undefined }
+    | { kind: 'folder' }
+    | { kind: 'symlink'; target: string }
+    | { kind: 'link'; to: string[] };
 }
 
 /** What a parser, or Node, has in place of bytes that are not UTF-8. What has this character itself is refused too. */
@@ -19,12 +24,15 @@ const REPLACEMENT = '\ufffd';
 /** Whether a name or a target is as it was. */
 export const isText = (text: string): boolean => !text.includes(REPLACEMENT);
 
-/** Throws `RefusedEntryError` for an absolute path, one with `..` or not in UTF-8, and for what is no file, folder or link. */
+/**
+ * Throws `RefusedEntryError` for an absolute path, one with `..` or not in UTF-8, and for what is no file, folder or link, and
+ * `SparseFormError` for a sparse file that cannot be read.
+ */
 export const parseEntry = (header: Header): ArchiveEntry => {
   const pax = (header.pax ?? {}) as Record<string, string>;
-  if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.')))
-    throw new RefusedEntryError('is stored sparse');
-  const path = parsePath(header.name);
+  const name = sparseName(pax) ?? header.name;
+  const sparse = parseSparse(pax, name);
+  const path = parsePath(name);
   if (path.length === 0 && header.type !== 'directory') throw new RefusedEntryError('has no name');
   return {
     path,
@@ -32,15 +40,18 @@ export const parseEntry = (header: Header): ArchiveEntry => {
     owner: { uid: parseId(pax.uid ?? header.uid), gid: parseId(pax.gid ?? header.gid) },
     attributes: parseAttributes(pax),
     modifiedAtSeconds: header.mtime.getTime() / 1000,
-    content: parseContent(header),
+    content: parseContent(header, sparse),
   };
 };
 
-const parseContent = ({ type, linkname }: Header): ArchiveEntry['content'] => {
+const parseContent = (
+  { type, linkname }: Header,
+  sparse: SparseFile | undefined,
+): ArchiveEntry['content'] => {
   switch (type) {
     case 'file':
     case 'contiguous-file':
-      return { kind: 'file' };
+      return { kind: 'file', sparse };
     case 'directory':
       return { kind: 'folder' };
     case 'symlink':

@@ -1,5 +1,6 @@
 import { getSystemErrorMessage } from 'node:util';
 import { ApiError, invalid } from '@skerry/contract/error';
+import { SparseFormError } from '@skerry/contract/sparse-file';
 import { isErrno } from '../../system/errno.ts';
 
 /** An entry of an archive that is refused. The message continues "the entry … of the archive". */
@@ -12,6 +13,8 @@ const FULL = ['ENOSPC', 'EDQUOT'];
 export const toEntryError = (name: string, error: unknown): unknown => {
   const entry = `the entry ${JSON.stringify(name.slice(0, SHOWN_LENGTH))} of the archive`;
   if (error instanceof RefusedEntryError) return invalid(`${entry} ${error.message}`, { cause: error });
+  if (error instanceof SparseFormError)
+    return invalid(`the archive has a file that cannot be read: ${error.message}`, { cause: error });
   if (!isErrno(error)) return error;
   const message = `${entry} cannot be written: ${getSystemErrorMessage(error.errno)}`;
   return new ApiError(FULL.includes(error.code) ? 'insufficient_storage' : 'invalid_argument', message, {

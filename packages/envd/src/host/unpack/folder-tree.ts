@@ -3,6 +3,7 @@ import {
   constants,
   fchmodSync,
   fstatSync,
+  ftruncateSync,
   futimesSync,
   linkSync,
   lstatSync,
@@ -14,6 +15,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { readSparse, type SparseFile } from '@skerry/contract/sparse-file';
 import { isErrno } from '../../system/errno.ts';
 import type { Attributes } from './entry-attributes.ts';
 import { RefusedEntryError } from './entry-error.ts';
@@ -47,7 +49,7 @@ export interface FolderTree {
   /** Replaces a file or a link; reads the content to its end. */
   writeFile(
     path: Path,
-    options: EntryOptions & { modifiedAtSeconds: number },
+    options: EntryOptions & { modifiedAtSeconds: number; sparse?: SparseFile | undefined },
     content: AsyncIterable<Uint8Array>,
   ): Promise<void>;
   makeSymlink(
@@ -193,12 +195,16 @@ const createTree = (root: number, options: { owner: Owner; made: Set<string> }):
         closeSync(folder);
       }
     },
-    writeFile: async (path, { modifiedAtSeconds, ...entry }, content) => {
+    writeFile: async (path, { modifiedAtSeconds, sparse, ...entry }, content) => {
       const place = enterParent(path);
       const file = replace(place, () => openSync(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600));
       try {
-        for await (const piece of content)
-          for (let done = 0; done < piece.length; ) done += writeSync(file, piece, done);
+        if (sparse === undefined) for await (const piece of content) writeAll(file, piece, null);
+        else {
+          const pieces = readSparse(sparse, content, path.join('/'));
+          for await (const { bytes, position } of pieces) writeAll(file, bytes, position);
+          ftruncateSync(file, sparse.sizeBytes);
+        }
         setMetadata(file, entry);
         futimesSync(file, modifiedAtSeconds, modifiedAtSeconds);
       } finally {
@@ -234,6 +240,14 @@ const createTree = (root: number, options: { owner: Owner; made: Set<string> }):
       closeSync(root);
     },
   };
+};
+
+/** At a position of the file, or with null where the last write ended. */
+const writeAll = (file: number, bytes: Uint8Array, position: number | null): void => {
+  for (let done = 0; done < bytes.length; ) {
+    const at = position === null ? null : position + done;
+    done += writeSync(file, bytes, done, bytes.length - done, at);
+  }
 };
 
 const leaves = 'leaves the destination through a link';

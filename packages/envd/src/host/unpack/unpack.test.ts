@@ -96,7 +96,7 @@ describe('POST /unpack', () => {
 
   it('sets one mode for all, and an owner by name or number', async () => {
     const entries = tree.slice(0, 2);
-    await unpack(entries, { source: 'app', mode: 0o705, owner: 'root:extra' });
+    await unpack(entries, { source: 'app', mode: '0705', owner: 'root:extra' });
     expect([describeFile(), describeFile('run')]).toEqual(['705 0:2001', '705 0:2001']);
     await unpack(entries, { source: 'app', owner: '77' });
     expect(describeFile('run')).toBe('755 77:77');
@@ -201,7 +201,7 @@ describe('POST /unpack', () => {
       [{ owner: 'stranger' }, "invalid username: 'stranger'"],
       [{ owner: 'user:strangers' }, "invalid group: 'strangers'"],
       [{ destination: 'relative' }, 'destination'],
-      [{ mode: 0o10000 }, 'mode'],
+      [{ mode: '10000' }, 'mode'],
     ] as const)
       expect((await unpack(tree, request)).json).toMatchObject({ message: expect.stringContaining(message) });
   });

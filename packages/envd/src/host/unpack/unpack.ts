@@ -1,18 +1,18 @@
 import { statSync } from 'node:fs';
-import { Readable, type Transform } from 'node:stream';
+import { Duplex, Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { UnpackRequest } from '@skerry/contract/agent-control';
 import { ApiError, invalid } from '@skerry/contract/error';
+import { toPaxSparse } from '@skerry/contract/to-pax-sparse';
 import { extract } from 'tar-stream';
 import { isErrno } from '../../system/errno.ts';
 import type { Users } from '../../system/users.ts';
 import { type ArchiveEntry, parseEntry } from './archive-entry.ts';
 import { RefusedEntryError, toEntryError } from './entry-error.ts';
 import { type FolderTree, openRoot } from './folder-tree.ts';
+import { parseMode } from './mode.ts';
 import { parseOwner } from './owner.ts';
-
-const MAX_MODE = 0o7777;
 
 /**
  * Unpacks a tar archive, plain or gzip, as its bytes arrive. Rejects with `invalid_argument` for an archive that is
@@ -37,7 +37,7 @@ export const unpackArchive = async (
       content.resume();
     }
   })();
-  const feeding = pipeline([...(await decode(body)), parser]);
+  const feeding = pipeline([...(await decode(body)), Duplex.from(toPaxSparse), parser]);
   const failures = (await Promise.allSettled([reading, feeding]))
     .filter((result) => result.status === 'rejected')
     .map((result): unknown => result.reason);
@@ -71,8 +71,7 @@ const createWriter = (request: UnpackRequest, users: Users): Writer => {
   const { destination, intoFolder, mode, keepsOwners, overwritesFolders: overwrites } = request;
   if (!destination.startsWith('/') || destination.includes('\0'))
     throw invalid('the destination must be absolute');
-  if (mode !== undefined && !(Number.isInteger(mode) && mode >= 0 && mode <= MAX_MODE))
-    throw invalid('the mode must be from 0 to 07777');
+  const changeMode = mode === undefined ? undefined : parseMode(mode);
   const source = request.source.split('/').filter(Boolean);
   const [ownName = ''] = source.slice(-1);
   const target = destination.split('/').filter((part) => part !== '' && part !== '.');
@@ -105,7 +104,8 @@ const createWriter = (request: UnpackRequest, users: Users): Writer => {
     add: async (entry, content) => {
       const { path, modifiedAtSeconds } = entry;
       const kept = keepsOwners ? { owner: entry.owner, attributes: entry.attributes } : {};
-      const metadata = { mode: mode ?? entry.mode, ...kept };
+      const isFolderEntry = entry.content.kind === 'folder';
+      const metadata = { mode: changeMode?.(entry.mode, isFolderEntry) ?? entry.mode, ...kept };
       const place = toPlace(entry);
       if (place === undefined) return;
       isEmpty = false;
@@ -120,7 +120,11 @@ const createWriter = (request: UnpackRequest, users: Users): Writer => {
           if (overwrites && name.length === 0) return;
           return tree.makeFolder(name, { ...metadata, overwrite: overwrites });
         case 'file':
-          return await tree.writeFile(name, { ...metadata, modifiedAtSeconds }, content);
+          return await tree.writeFile(
+            name,
+            { ...metadata, modifiedAtSeconds, sparse: entry.content.sparse },
+            content,
+          );
         case 'symlink':
           return tree.makeSymlink(name, {
             target: entry.content.target,

@@ -17,10 +17,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readSparse } from '@skerry/contract/sparse-file';
 import { ImageError } from '../../image-error.ts';
 import { containedPath } from './contained-path.ts';
 import type { StrangeOwners } from './owners.ts';
-import { readSparse } from './sparse.ts';
 import type { TarEntry } from './tar-entry.ts';
 
 /** The path of a file or folder → names and values of its extended attributes. */

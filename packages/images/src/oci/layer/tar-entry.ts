@@ -1,6 +1,6 @@
+import { parseSparse, type SparseFile, sparseName } from '@skerry/contract/sparse-file';
 import type { Header } from 'tar-stream';
 import { ImageError } from '../../image-error.ts';
-import { parseSparse, type SparseFile, sparseName } from './sparse.ts';
 import { attributePrefix } from './workarounds/layer-parser.ts';
 
 interface EntryBase {

@@ -2,7 +2,9 @@ import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { BuildStep } from '../../templates/build-plan.ts';
 import { loginShell } from '../../templates/describe-step.ts';
-import { account, parseCopyStep } from '../../templates/uploads/copy-step.ts';
+import { accountForm } from '../../templates/step-place.ts';
+import { parseCopyStep } from '../../templates/uploads/copy-step.ts';
+import { parseMount } from './build-mount.ts';
 
 type Step = components['schemas']['BuildStep'];
 
@@ -11,21 +13,19 @@ const USER = '[A-Za-z_][A-Za-z0-9_-]{0,31}';
 const variableName = new RegExp(`^${VARIABLE}$`);
 const userName = new RegExp(`^${USER}$`);
 
-const accountForm = new RegExp(`^${account}(?::${account})?$`);
-
 /**
  * Parses one step, whose shape was checked against the document. `stageCount` is the number of the stages before it. Throws
  * `invalid_argument`, naming the field.
  */
 export const parseBuildStep = (step: Step, field: string, stageCount: number): BuildStep => {
-  const { type, args, shell, dockerfile = false } = step;
+  const { type, args, shell, content, mounts = [], dockerfile: isDockerfile = false } = step;
   const [first, second, ...more] = args;
   requireMatching(step, field);
   const requireFirst = (): string => {
     if (first) return first;
     throw invalid(`${field}.args must have a value`);
   };
-  if ([...args, ...(shell ?? [])].some((arg) => arg.includes('\0')))
+  if ([...args, ...(shell ?? []), content ?? ''].some((arg) => arg.includes('\0')))
     throw invalid(`${field}.args must not contain NUL`);
   switch (type) {
     case 'RUN':
@@ -35,18 +35,22 @@ export const parseBuildStep = (step: Step, field: string, stageCount: number): B
         command: requireFirst(),
         user: second ? parseUser(second, field) : undefined,
         shell: shell ?? loginShell,
+        mounts: mounts.map((mount, index) => parseMount(mount, `${field}.mounts[${index}]`, stageCount)),
       };
     case 'ENV':
     case 'ARG':
-      return { type, variables: parseVariables(args, field) };
+      return { type, variables: parseVariables(args, field), isDockerfile };
     case 'WORKDIR':
       if (second !== undefined) throw invalid(`${field}.args must be one path`);
-      return { type, path: requireFirst() };
+      return { type, path: requireFirst(), isDockerfile };
+    case 'VOLUME':
+      requireFirst();
+      return { type, paths: args, isDockerfile: true };
     case 'USER':
       if (second !== undefined) throw invalid(`${field}.args must be one name`);
-      return dockerfile
-        ? { type, name: parseAccount(requireFirst(), field), isCreated: false }
-        : { type, name: parseUser(requireFirst(), field), isCreated: true };
+      return isDockerfile
+        ? { type, name: parseAccount(requireFirst(), field), isCreated: false, isDockerfile }
+        : { type, name: parseUser(requireFirst(), field), isCreated: true, isDockerfile };
     case 'COPY':
     case 'ADD':
       return parseCopyStep(step, field, stageCount);
@@ -70,19 +74,22 @@ const parseUser = (name: string, field: string): string => {
   throw invalid(`${field}.args: a user must match ${USER}, got "${name}"`);
 };
 
-/** A user that is not created, and a group. */
+/** A user that is not created, and a group. A word with variables is checked when they are known. */
 const parseAccount = (text: string, field: string): string => {
-  if (accountForm.test(text)) return text;
+  if (text.includes('$') || accountForm.test(text)) return text;
   throw invalid(
     `${field}.args: a user must be a name or a number, optionally with ":" and a group, got "${text}"`,
   );
 };
 
 /** Fields that mean nothing for the type of a step are a mistake. */
-const requireMatching = ({ type, shell, fromStage, dockerfile }: Step, field: string): void => {
-  const isCopy = type === 'COPY' || type === 'ADD';
+const requireMatching = (
+  { type, shell, fromStage, content, mounts, dockerfile }: Step,
+  field: string,
+): void => {
   if (shell !== undefined && type !== 'RUN') throw invalid(`${field}.shell is for RUN`);
+  if (mounts !== undefined && type !== 'RUN') throw invalid(`${field}.mounts is for RUN`);
   if (fromStage !== undefined && type !== 'COPY') throw invalid(`${field}.fromStage is for COPY`);
-  if (dockerfile === true && !isCopy && type !== 'USER')
-    throw invalid(`${field}.dockerfile is for COPY, ADD and USER`);
+  if (content !== undefined && type !== 'COPY') throw invalid(`${field}.content is for COPY`);
+  if (dockerfile === true && type === 'RUN') throw invalid(`${field}.dockerfile is not for RUN`);
 };

@@ -7,15 +7,15 @@ const place = toFirstPlace({ A: '1', B: '2' });
 const base: ChainBase = { image: 'sha256:1', place, level: 'container', diskMb: 1 };
 const noStages = new Map<number, { identity: string }>();
 const steps: BuildStep[] = [
-  { type: 'ENV', variables: [['TOKEN', 'a-secret']] },
-  { type: 'WORKDIR', path: 'app' },
-  { type: 'RUN', command: 'make', user: undefined, shell: ['/bin/sh', '-c'] },
+  { type: 'ENV', variables: [['TOKEN', 'a-secret']], isDockerfile: false },
+  { type: 'WORKDIR', path: 'app', isDockerfile: false },
+  { type: 'RUN', command: 'make', user: undefined, shell: ['/bin/sh', '-c'], mounts: [] },
 ];
 const toKeys = (of = steps, changes: Partial<ChainBase> = {}, secret = 's', stages = noStages): string[] =>
   toKeyChain(of, { base: { ...base, ...changes }, stages, stepsBefore: 0, secret }).map(({ key }) => key);
 const toCopyStep = (from: CopyStep['from']): CopyStep => ({
   ...{ type: 'COPY', source: 'a', destination: '/a', owner: undefined, mode: undefined },
-  ...{ from, keepsOwners: false, overwritesFolders: false },
+  ...{ from, isDockerfile: false, keepsOwners: false, overwritesFolders: false },
 });
 /** How many of the first keys are equal. */
 const countEqual = (one: string[], other: string[]): number =>
@@ -35,7 +35,10 @@ it('is equal for equal work, whatever the order of the variables of the image', 
 it('differs from the first changed step on', () => {
   const run = steps[2] as BuildStep;
   expect(
-    countEqual(toKeys(), toKeys([{ type: 'ENV', variables: [['TOKEN', 'x']] }, ...steps.slice(1)])),
+    countEqual(
+      toKeys(),
+      toKeys([{ ...(steps[0] as BuildStep), variables: [['TOKEN', 'x']] } as BuildStep, ...steps.slice(1)]),
+    ),
   ).toBe(1);
   expect(countEqual(toKeys(), toKeys([...steps.slice(0, 2), { ...run, user: 'root' } as BuildStep]))).toBe(3);
   expect(countEqual(toKeys(), toKeys([...steps.slice(0, 2), { ...run, shell: ['x'] } as BuildStep]))).toBe(3);
@@ -61,8 +64,9 @@ it('cannot be computed without the secret', () => {
 });
 
 it('names the step whose variables become too long', () => {
-  const double = { type: 'ENV' as const, variables: [['A', '$A$A']] as [string, string][] };
-  const first = { type: 'ENV' as const, variables: [['A', 'x'.repeat(1024)]] as [string, string][] };
+  const of = { type: 'ENV' as const, isDockerfile: false };
+  const double = { ...of, variables: [['A', '$A$A']] as [string, string][] };
+  const first = { ...of, variables: [['A', 'x'.repeat(1024)]] as [string, string][] };
   const chain = (count: number) => {
     const doubled = [first, ...Array.from({ length: count }, () => double)];
     return () => toKeyChain(doubled, { base, stages: noStages, stepsBefore: 3, secret: 's' });

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { BuildStep } from '../build-plan.ts';
+import { type BuildStep, listStages } from '../build-plan.ts';
 import { ofStep, type Place, toNextPlace } from '../step-place.ts';
 
 /** The state between two steps of a build: before the first one, and after each. */
@@ -26,7 +26,7 @@ export interface ChainBase {
 export type StageImages = ReadonlyMap<number, { identity: string }>;
 
 /** Raise it when a step of the same words does something else. */
-const VERSION = 2;
+const VERSION = 3;
 const KEY_LENGTH = 32;
 
 /** A key of the cache. Only the owner of the secret can find the value of a variable again by trying. */
@@ -41,12 +41,15 @@ const sortEnv = (env: Record<string, string>): [string, string][] =>
 
 /** The number of a stage differs between builds, so the key contains the image of the stage instead. */
 const toKeyed = (step: BuildStep, stages: StageImages): unknown => {
-  if (step.type !== 'COPY' || step.from.kind !== 'stage') return step;
-  const { index } = step.from;
-  const stage = stages.get(index);
-  if (stage === undefined) throw new Error(`stage ${index} has not been made`);
-  return { ...step, from: { kind: 'stage', image: stage.identity } };
+  const images = listStages(step).map((index) => {
+    const stage = stages.get(index);
+    if (stage === undefined) throw new Error(`stage ${index} has not been made`);
+    return stage.identity;
+  });
+  return images.length === 0 ? step : [JSON.parse(JSON.stringify(step, withoutIndex)), images];
 };
+
+const withoutIndex = (key: string, value: unknown): unknown => (key === 'index' ? undefined : value);
 
 /**
  * The states of a build, one more than its steps. Each key covers the base, all steps before it with their

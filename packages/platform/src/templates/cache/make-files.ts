@@ -8,6 +8,7 @@ import type { BuildLog } from '../build-log.ts';
 import type { BuildStep, StagePlan } from '../build-plan.ts';
 import { buildInSandbox } from '../build-sandbox.ts';
 import { describeStep } from '../describe-step.ts';
+import type { MountCaches } from '../mounts/mount-caches.ts';
 import type { Place, PlacedStep } from '../step-place.ts';
 import type { TemplateImages } from '../template-images.ts';
 import type { ContextStore } from '../uploads/context-store.ts';
@@ -31,6 +32,7 @@ export interface FilesOptions {
   runtime: Runtime;
   images: TemplateImages;
   contexts: ContextStore | undefined;
+  caches: MountCaches | undefined;
   withStage: WithStage;
   cache: BuildCache;
   secret: string;

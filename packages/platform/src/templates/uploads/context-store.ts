@@ -55,6 +55,8 @@ export interface ContextStoreOptions {
   maxTotalBytes: number;
   /** How long an archive stays that nothing holds. Default: a day, and 40 minutes where there is too little room. */
   keptMs?: number;
+  /** How long one that nothing holds is not removed to make room. Default: 40 minutes, or `keptMs`. */
+  neededMs?: number;
   /** What the file system of a folder can take beside its reserve. */
   readSpareBytes: (folder: string) => number;
   clock: Pick<Clock, 'now'>;
@@ -70,7 +72,7 @@ const unfinished = '.upload-';
 
 export const createContextStore = (options: ContextStoreOptions): ContextStore => {
   const { folder, maxBytes, maxTotalBytes, keptMs = KEPT_MS, readSpareBytes, clock } = options;
-  const neededMs = Math.min(NEEDED_MS, keptMs);
+  const { neededMs = Math.min(NEEDED_MS, keptMs) } = options;
   const files = createArchiveFiles(folder);
   /** Unfinished files, with the bytes that they take or will take at least. */
   const inProgress = new Map<string, number>();

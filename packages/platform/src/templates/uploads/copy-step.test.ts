@@ -24,7 +24,7 @@ describe('parseCopyStep', () => {
 
   it('reads owner and mode, which may be empty', () => {
     expect(parse('a', 'b', '', '')).toMatchObject({ owner: undefined, mode: undefined, from: { filesHash } });
-    expect(parse('a', 'b', 'user:2001', '0755')).toMatchObject({ owner: 'user:2001', mode: 0o755 });
+    expect(parse('a', 'b', 'user:2001', '0755')).toMatchObject({ owner: 'user:2001', mode: '0755' });
   });
 
   it.each([

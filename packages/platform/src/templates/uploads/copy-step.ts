@@ -1,13 +1,10 @@
 import { posix } from 'node:path';
 import { invalid } from '@skerry/contract/error';
-import type { CopyStep, UploadedFiles } from '../build-plan.ts';
+import type { CopyStep, StageSource, UploadedFiles } from '../build-plan.ts';
+import { accountForm, octalForm } from '../step-place.ts';
 
 /** What the glob of the clients reads as more than itself, unless a backslash is before it. */
 const pattern = /(?<!\\)(?:[*?]|\[[^\]]*\]|[+@!]\(|\{[^}]*(?:,|\.\.)[^}]*\})/;
-/** Matches a name or number of a user or group. */
-export const account = '(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\\d{1,10})';
-const ownerForm = new RegExp(`^${account}(?::${account})?$`);
-const modeForm = /^0?[0-7]{1,4}$/;
 const hashForm = /^[0-9a-f]{64}$/;
 /** Of the kernel, with its end. */
 const MAX_PATH_LENGTH = 4_095;
@@ -16,6 +13,7 @@ interface CopyFields {
   args: readonly string[];
   filesHash?: string | undefined;
   fromStage?: number | undefined;
+  content?: string | undefined;
   dockerfile?: boolean | undefined;
 }
 
@@ -31,11 +29,12 @@ export const parseCopyStep = (
   for (const path of [source, destination])
     if (Buffer.byteLength(path) > MAX_PATH_LENGTH)
       throw invalid(`${field}.args: a path may have at most ${MAX_PATH_LENGTH} bytes`);
-  if (owner !== '' && !ownerForm.test(owner))
+  // Words of a Dockerfile are checked when their variables are known.
+  if (owner !== '' && !dockerfile && !accountForm.test(owner))
     throw invalid(
       `${field}.args: an owner must be "user" or "user:group" of names or numbers, got "${owner}"`,
     );
-  if (mode !== '' && !modeForm.test(mode))
+  if (mode !== '' && !dockerfile && !octalForm.test(mode))
     throw invalid(`${field}.args: a mode must be octal, as "0755", got "${mode}"`);
   return {
     type: 'COPY',
@@ -43,24 +42,37 @@ export const parseCopyStep = (
     from: parseFrom({ ...from, source }, field, stageCount),
     destination,
     owner: owner === '' ? undefined : owner,
-    mode: mode === '' ? undefined : Number.parseInt(mode, 8),
+    mode: mode === '' ? undefined : mode,
+    isDockerfile: dockerfile,
     keepsOwners: dockerfile && owner === '',
     overwritesFolders: dockerfile,
   };
 };
 
 const parseFrom = (
-  { filesHash, fromStage, source }: Omit<CopyFields, 'args'> & { source: string },
+  { filesHash, fromStage, content, source }: Omit<CopyFields, 'args'> & { source: string },
   field: string,
   stageCount: number,
 ): CopyStep['from'] => {
-  if (fromStage !== undefined) {
-    if (filesHash !== undefined) throw invalid(`${field}.filesHash does not go with fromStage`);
-    if (fromStage < stageCount) return { kind: 'stage', index: fromStage };
-    throw invalid(`${field}.fromStage: there is no stage ${fromStage} before`);
-  }
+  const [first, second] = Object.entries({ fromStage, content, filesHash }).filter(
+    ([, value]) => value !== undefined,
+  );
+  if (first && second) throw invalid(`${field}.${second[0]} does not go with ${first[0]}`);
+  if (fromStage !== undefined) return parseStage(fromStage, field, stageCount);
+  if (content !== undefined) return { kind: 'content', content };
   if (filesHash === undefined)
     throw invalid(`${field}.filesHash is missing: a step that copies files needs it`);
+  return parseUpload(filesHash, source, field);
+};
+
+/** Throws `invalid_argument`, naming the field. */
+export const parseStage = (index: number, field: string, stageCount: number): StageSource => {
+  if (index < stageCount) return { kind: 'stage', index };
+  throw invalid(`${field}.fromStage: there is no stage ${index} before`);
+};
+
+/** Throws `invalid_argument`, naming the field. */
+export const parseUpload = (filesHash: string, source: string, field: string): UploadedFiles => {
   if (!hashForm.test(filesHash)) throw invalid(`${field}.filesHash must be 64 lower-case hex digits`);
   return { kind: 'upload', ...parseSource(source, field), filesHash };
 };

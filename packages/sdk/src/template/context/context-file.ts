@@ -14,11 +14,7 @@ export type ContextFile = {
   mtime: Date;
   /** Whether the step names it itself, and not a folder that it is in. */
   isSource?: boolean;
-} & (
-  | { type: 'file'; sizeBytes: number /** In place of what is on the disk. */; content?: Buffer }
-  | { type: 'directory' }
-  | { type: 'symlink'; target: string }
-);
+} & ({ type: 'file'; sizeBytes: number } | { type: 'directory' } | { type: 'symlink'; target: string });
 
 /**
  * The entry at a path below the context, under a name of its own. If `follow` is set, links are followed, on the way to it

@@ -31,12 +31,8 @@ export async function hashFiles(
   return { hash: total.digest('hex'), contents };
 }
 
-async function hashContent(
-  { path, content }: { path: string; content?: Buffer },
-  signal: AbortSignal,
-): Promise<string> {
+async function hashContent({ path }: { path: string }, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  const chunks = content ? [content] : createReadStream(path, { signal });
-  for await (const chunk of chunks) hash.update(chunk as Buffer);
+  for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Buffer);
   return hash.digest('hex');
 }

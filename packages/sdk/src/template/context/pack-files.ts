@@ -40,7 +40,7 @@ async function addAll(
 
 async function addFile(
   archive: Pack,
-  { name, path, mode, mtime, sizeBytes, content }: ContextFile & { type: 'file' },
+  { name, path, mode, mtime, sizeBytes }: ContextFile & { type: 'file' },
   { expected, closed }: { expected: string | undefined; closed: AbortSignal },
 ): Promise<void> {
   const sink = archive.entry({ name, mode, mtime, uid: 0, gid: 0, type: 'file', size: sizeBytes });
@@ -50,8 +50,7 @@ async function addFile(
   const changed = (): Error =>
     toSandboxError('invalid_argument', `"${name}" changed while the build was read`);
   let count = 0;
-  const chunks = content ? [content] : (createReadStream(path) as AsyncIterable<Buffer>);
-  for await (const chunk of chunks) {
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     hash.update(chunk);
     count += chunk.length;
     if (count > sizeBytes) throw changed();

@@ -34,9 +34,7 @@ export async function prepareCopy(
   signal: AbortSignal,
 ): Promise<PreparedCopy[]> {
   const { line, dockerfile, dest, mode } = step;
-  const parts = atLine(line, () =>
-    step.content === undefined ? findParts(step, context) : [toInline(step)],
-  );
+  const parts = atLine(line, () => findParts(step, context));
   const prepared: PreparedCopy[] = [];
   for (const { src, files, archive } of parts) {
     const user = step.user || (dockerfile && !archive ? 'root' : '');
@@ -66,11 +64,16 @@ function findParts(step: CopyStep, context: Context): Part[] {
   ];
 }
 
-/** The time is always the same, as the hash is. */
-function toInline({ src, content = '' }: CopyStep): Part {
-  const bytes = Buffer.from(content);
-  const file = { name: src, path: '', mode: 0o644, mtime: new Date(0) };
-  return { src, files: [{ ...file, type: 'file', sizeBytes: bytes.length, content: bytes }] };
+/** Finds and hashes what a RUN mounts of the context. Throws as `prepareCopy` does. */
+export async function prepareMount(
+  { src, target, line }: { src: string; target: string; line: number | undefined },
+  context: Context,
+  signal: AbortSignal,
+): Promise<PreparedCopy> {
+  const { files, src: source } = atLine(line, () => findFiles({ src, layout: 'flat' }, context));
+  const args = [source, target];
+  const hash = await hashFiles(args, files, signal);
+  return { type: 'COPY', args, dockerfile: true, files, archive: undefined, line, ...hash };
 }
 
 function atLine<T>(line: number | undefined, work: () => T): T {

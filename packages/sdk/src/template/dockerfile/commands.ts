@@ -1,4 +1,5 @@
 import { quoteWord } from '../quote-word.ts';
+import { toScript } from './heredoc.ts';
 import { type ParsedInstruction, parseJsonForm } from './instruction.ts';
 import { refuse } from './refused.ts';
 
@@ -15,8 +16,7 @@ export function toRunCommand(
   shell: readonly string[],
 ): { shell: readonly string[]; command: string } {
   const { line, text, flags, heredocs } = instruction;
-  for (const { name, value } of flags)
-    refuse(line, `RUN --${name}${value === '' ? '' : `=${value}`} is not supported`);
+  for (const { name, value } of flags) if (name !== 'mount') requireDefault(name, value, line);
   if (text === '') refuse(line, 'RUN needs a command');
   if (heredocs.length === 0) {
     const words = toWords(text, shell);
@@ -24,7 +24,7 @@ export function toRunCommand(
     return { shell: words, command: command || refuse(line, 'RUN needs a last word that is not empty') };
   }
   const [only] = heredocs;
-  if (heredocs.length === 1 && only && text === `<<${only.operator}`) {
+  if (heredocs.length === 1 && only && text === only.word) {
     const script = toScript(only);
     return script.startsWith('#!')
       ? { shell: defaultShell, command: toProgram(script) }
@@ -35,9 +35,12 @@ export function toRunCommand(
   return { shell, command: `${text}\n${bodies}` };
 }
 
-/** The content of a heredoc. `<<-` removes tabs at the beginning of each line. */
-export const toScript = ({ operator, content }: ParsedInstruction['heredocs'][number]): string =>
-  operator.startsWith('-') ? content.replaceAll(/^\t+/gm, '') : content;
+/** Docker's defaults are what a build does anyway. Throws `DockerfileError` for other networks, rights and devices. */
+function requireDefault(name: string, value: string, line: number): void {
+  const isDefault =
+    (name === 'network' && value === 'default') || (name === 'security' && value === 'sandbox');
+  if (!isDefault) refuse(line, `RUN --${name}${value === '' ? '' : `=${value}`} is not supported`);
+}
 
 /** Runs a script by what its first line names, and leaves no file. */
 const toProgram = (script: string): string =>

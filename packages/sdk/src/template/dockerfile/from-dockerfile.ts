@@ -9,6 +9,11 @@ export interface DockerfileOptions {
   /** The stage that becomes the template, by its name or its number from 0. Default: the last. */
   target?: string | undefined;
   /**
+   * What the template is built for, `linux/amd64` or `linux/arm64`, as the file may ask with `FROM --platform` and `ARG TARGETARCH`. A service
+   * of another platform refuses the build. Default: the platform of this machine.
+   */
+  platform?: string | undefined;
+  /**
    * Runs the steps of all stages in every build, also where the service has their results in its cache. `skipCache()` of the
    * result does that for the steps that follow the Dockerfile. Default: false.
    */

@@ -1,4 +1,5 @@
-import { Copy, type Heredoc, type Instruction, Run } from 'dockerfile-ast';
+import { splitFlags } from './flags.ts';
+import { findHeredocs, type ParsedHeredoc, toEnd } from './heredoc.ts';
 import { refuse } from './refused.ts';
 
 /** One instruction of a Dockerfile. */
@@ -12,69 +13,82 @@ export interface ParsedInstruction {
   heredocs: readonly ParsedHeredoc[];
 }
 
-export interface ParsedHeredoc {
-  /** As written after `<<`, with quotes and `-`. */
-  operator: string;
-  delimiter: string;
-  /** With the newline at its end. */
-  content: string;
+export interface ParsedFile {
+  /** `\`, or what the directive `escape` says. */
+  escapeChar: string;
+  instructions: readonly ParsedInstruction[];
 }
 
-/** The lines of the whole file, and its escape character. */
-export interface DockerfileText {
-  lines: readonly string[];
-  escape: string;
-}
+/** Instructions that read heredocs. */
+const withHeredocs = ['RUN', 'COPY', 'ADD'];
+const directives = ['syntax', 'escape', 'check'];
 
-/** Throws `DockerfileError` for a heredoc without an end. */
-export function toParsedInstruction(instruction: Instruction, file: DockerfileText): ParsedInstruction {
-  const { start, end } = instruction.getRange();
-  const line = start.line + 1;
-  const found = instruction instanceof Run || instruction instanceof Copy ? instruction.getHeredocs() : [];
-  const last = Math.max(...found.map((heredoc) => heredoc.getStartRange().start.line), -1);
-  const own = file.lines.slice(start.line, (found.length === 0 ? end.line : last) + 1);
-  const [, flags = '', text = ''] =
-    /^\s*\S+\s*((?:--[a-z-]+(?:=\S*)?(?:\s+|$))*)([\s\S]*)$/.exec(join(own, file)) ?? [];
-  return {
-    keyword: instruction.getKeyword(),
-    line,
-    text: text.trim(),
-    flags: [...flags.matchAll(/--([a-z-]+)(?:=(\S*))?/g)].map(([, name = '', value = '']) => ({
-      name,
-      value,
-    })),
-    heredocs: found.map((heredoc) => toHeredoc(heredoc, file, line)),
-  };
-}
-
-/** Joins continued lines as Docker does, which leaves out comments and empty lines between them. The parser keeps some of these. */
-function join(lines: readonly string[], file: DockerfileText): string {
-  let joined = '';
-  for (const [index, line] of lines.entries()) {
-    if (index > 0 && (/^\s*#/.test(line) || line.trim() === '')) continue;
-    const trimmed = line.trimEnd();
-    if (!trimmed.endsWith(file.escape)) return joined + line;
-    joined += trimmed.slice(0, -1);
+/**
+ * Reads the instructions of a Dockerfile: joins continued lines without the comments and empty lines between them, and takes the lines of
+ * heredocs. Throws `DockerfileError` for a directive that is wrong, a heredoc without an end, and an unknown flag.
+ */
+export function readInstructions(source: string): ParsedFile {
+  const lines = source.replace(/^\uFEFF/, '').split(/\r?\n/);
+  const escapeChar = readEscape(lines);
+  const instructions: ParsedInstruction[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const first = at;
+    const { text, next } = joinLines(lines, { from: at, escapeChar });
+    at = next;
+    if (text.trim() === '') continue;
+    const line = first + 1;
+    const [, keyword = '', rest = ''] = /^\s*(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+    const name = keyword.toUpperCase();
+    const { flags, text: own } = splitFlags(rest.trim(), { keyword: name, line, escapeChar });
+    const heredocs: ParsedHeredoc[] = [];
+    if (withHeredocs.includes(name) && parseJsonForm(own) === undefined)
+      for (const heredoc of findHeredocs(own)) {
+        const end = lines.findIndex((one, index) => index >= at && toEnd(one, heredoc) === heredoc.delimiter);
+        if (end < 0) refuse(line, `the heredoc ${heredoc.delimiter} has no end`);
+        const content = lines.slice(at, end).map((one) => `${one}\n`);
+        heredocs.push({ ...heredoc, content: content.join('') });
+        at = end + 1;
+      }
+    instructions.push({ keyword: name, line, text: own, flags, heredocs });
   }
-  return joined;
+  return { escapeChar, instructions };
 }
 
-function toHeredoc(heredoc: Heredoc, { lines }: DockerfileText, line: number): ParsedHeredoc {
-  const end = heredoc.getDelimiterRange() ?? refuse(line, `the heredoc ${heredoc.getName()} has no end`);
-  const { start, end: startEnd } = heredoc.getStartRange();
-  const nameEnd = heredoc.getNameRange().end;
-  const from = heredoc.getContentRange()?.start.line ?? end.start.line;
-  return {
-    operator: (lines[start.line] ?? '').slice(
-      start.character + 2,
-      Math.max(startEnd.character, nameEnd.character),
-    ),
-    delimiter: heredoc.getName(),
-    content: lines
-      .slice(from, end.start.line)
-      .map((one) => `${one}\n`)
-      .join(''),
-  };
+/** Directives are comments at the beginning: the first line that is none ends them. */
+function readEscape(lines: readonly string[]): string {
+  const seen = new Set<string>();
+  let escapeChar = '\\';
+  for (const [index, text] of lines.entries()) {
+    const [, key = '', value = ''] = /^#\s*([A-Za-z][A-Za-z0-9]*)\s*=\s*(.+?)\s*$/.exec(text) ?? [];
+    const name = key.toLowerCase();
+    if (!directives.includes(name)) return escapeChar;
+    if (seen.has(name)) refuse(index + 1, `the directive ${name} is there twice`);
+    seen.add(name);
+    if (name !== 'escape') continue;
+    if (value !== '\\' && value !== '`')
+      refuse(index + 1, `escape must be a backslash or a backtick, got "${value}"`);
+    escapeChar = value;
+  }
+  return escapeChar;
+}
+
+/** A line with those that continue it, and the index of the line after them. An empty text is a comment. */
+function joinLines(
+  lines: readonly string[],
+  { from, escapeChar }: { from: number; escapeChar: string },
+): { text: string; next: number } {
+  // An escape character before the last one makes that a character.
+  const continued = escapeChar === '\\' ? /(?<!\\)\\[ \t]*$/ : /(?<!`)`[ \t]*$/;
+  let text = '';
+  for (let at = from; at < lines.length; at += 1) {
+    const line = lines[at] ?? '';
+    const isBlank = /^\s*(?:#|$)/.test(line);
+    if (isBlank && at === from) return { text: '', next: at + 1 };
+    if (isBlank) continue;
+    if (!continued.test(line)) return { text: text + line, next: at + 1 };
+    text += line.replace(continued, '');
+  }
+  return { text, next: lines.length };
 }
 
 /** The words of the JSON form of an instruction; undefined for the shell form. */

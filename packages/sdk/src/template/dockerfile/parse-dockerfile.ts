@@ -1,9 +1,16 @@
-import { DockerfileParser } from 'dockerfile-ast';
 import { toSandboxError } from '../../errors.ts';
 import type { StageDefinition, TemplateDefinition } from '../definition.ts';
-import { type ParsedInstruction, toParsedInstruction } from './instruction.ts';
+import { type ParsedInstruction, readInstructions } from './instruction.ts';
+import {
+  hostPlatform,
+  isPlatformArg,
+  type Platform,
+  parsePlatform,
+  requirePlatform,
+  toPlatformArgs,
+} from './platform.ts';
 import { refuse } from './refused.ts';
-import type { Scope } from './scope.ts';
+import { type Scope, splitGlobalWords } from './scope.ts';
 import {
   type DockerfileStage,
   findBase,
@@ -20,6 +27,8 @@ export interface ParseOptions {
   buildArgs?: Readonly<Record<string, string>> | undefined;
   /** Name or number of the stage that becomes the template. Default: the last. */
   target?: string | undefined;
+  /** What the template is built for, as `linux/arm64`. Default: that of this machine. */
+  platform?: string | undefined;
 }
 
 /**
@@ -29,14 +38,18 @@ export interface ParseOptions {
  */
 export function parseDockerfile(
   source: string,
-  { buildArgs: values = {}, target }: ParseOptions = {},
+  { buildArgs: values = {}, target, platform: platformText = hostPlatform() }: ParseOptions = {},
 ): TemplateDefinition {
-  const file = DockerfileParser.parse(source);
-  const escapeMark = file.getEscapeCharacter();
-  const scope: Scope = { global: new Map(), args: new Map(), env: new Map(), escape: escapeMark };
+  const platform = parsePlatform(platformText);
+  if (platform === undefined)
+    throw toSandboxError(
+      'invalid_argument',
+      `platform must be linux/amd64 or linux/arm64, got "${platformText}"`,
+    );
+  const { instructions, escapeChar } = readInstructions(source);
+  const global = new Map<string, string | null>(toPlatformArgs(platform));
+  const scope: Scope = { global, args: new Map(), env: new Map(), escapeChar };
   const buildArgs: BuildArgs = { values, used: new Set() };
-  const text = { lines: source.split(/\r?\n/), escape: escapeMark };
-  const instructions = file.getInstructions().map((instruction) => toParsedInstruction(instruction, text));
   applyGlobals(instructions, scope, buildArgs);
   const stages = splitStages(instructions, scope);
   const last = target === undefined ? stages.at(-1) : findStage(stages, target);
@@ -44,12 +57,20 @@ export function parseDockerfile(
   if (last === undefined) throw toSandboxError('invalid_argument', `the Dockerfile has no stage "${target}"`);
   const needed = listNeeded(stages, last);
   for (const stage of stages) if (!needed.includes(stage)) noteArgs(stage.instructions, buildArgs);
-  const built = buildStages(needed, { stages, scope, buildArgs });
+  const built = buildStages(needed, { stages, scope, buildArgs, platform });
   const unused = listUnused(buildArgs);
   if (unused.length > 0)
     throw toSandboxError('invalid_argument', `no ARG for the build arguments ${unused.join(', ')}`);
-  return built;
+  return dependsOnPlatform(instructions) ? { ...built, platform: `${platform.os}/${platform.arch}` } : built;
 }
+
+/** Whether another platform could make other steps of it. */
+const dependsOnPlatform = (instructions: readonly ParsedInstruction[]): boolean =>
+  instructions.some(
+    ({ keyword, text, flags }) =>
+      (keyword === 'FROM' && flags.length > 0) ||
+      ((keyword === 'FROM' || keyword === 'ARG') && text.split(/\W+/).some(isPlatformArg)),
+  );
 
 function applyGlobals(instructions: readonly ParsedInstruction[], scope: Scope, buildArgs: BuildArgs): void {
   for (const instruction of instructions) {
@@ -62,8 +83,14 @@ function applyGlobals(instructions: readonly ParsedInstruction[], scope: Scope, 
 
 function buildStages(
   needed: readonly DockerfileStage[],
-  { stages, scope, buildArgs }: { stages: readonly DockerfileStage[]; scope: Scope; buildArgs: BuildArgs },
+  options: {
+    stages: readonly DockerfileStage[];
+    scope: Scope;
+    buildArgs: BuildArgs;
+    platform: Platform;
+  },
 ): TemplateDefinition {
+  const { stages, scope, buildArgs, platform } = options;
   const built: StageDefinition[] = [];
   const done = new Map<DockerfileStage, { index: number; state: StageState }>();
   const images = new Map<string, number>();
@@ -79,7 +106,8 @@ function buildStages(
   let state: StageState | undefined;
   for (const stage of needed) {
     const { line, flags } = stage.from;
-    for (const { name } of flags) refuse(line, `FROM --${name} is not supported`);
+    for (const { value } of flags)
+      requirePlatform(splitGlobalWords(value, scope, line)[0] ?? '', platform, line);
     const base = done.get(findBase(stages, stage) as DockerfileStage);
     const own = continueState(base?.state, scope);
     for (const instruction of stage.instructions)

@@ -1,56 +1,51 @@
+import { parseWords, toText, type WordPart } from '@skerry/platform-client';
 import { refuse } from './refused.ts';
-import { parseWords, type WordPart } from './words.ts';
 
 /** The variables of a Dockerfile at one of its lines. */
 export interface Scope {
-  /** Before the first FROM. */
+  /** Before the first FROM; null without a value. */
   readonly global: Map<string, string | null>;
-  /** ARG after FROM; null without a value. */
-  readonly args: Map<string, string | null>;
+  /** ARG after FROM; null without a value, undefined when only the build knows it. */
+  readonly args: Map<string, string | null | undefined>;
   /** ENV; undefined when only the build knows the value. */
   readonly env: Map<string, string | undefined>;
-  readonly escape: string;
+  readonly escapeChar: string;
 }
 
 /** The words of an instruction; see `parseWords`. Throws `DockerfileError`. */
 export const splitWords = (
   text: string,
-  scope: Scope,
+  scope: Pick<Scope, 'escapeChar' | 'args' | 'env'>,
   line: number,
-  options?: { whole: boolean; raw?: boolean },
-) =>
+  options?: { whole?: boolean; heredoc?: boolean },
+): WordPart[][] =>
   parseWords(
     text,
     {
-      escape: scope.escape,
-      // ENV goes before ARG, as in Docker.
+      // A heredoc is read as a shell reads it.
+      escape: options?.heredoc ? '\\' : scope.escapeChar,
+      // ENV goes before ARG, as in Docker. Others are those of the image, which only the build knows.
       lookUp: (name) => (scope.env.has(name) ? scope.env.get(name) : scope.args.get(name)),
       refuse: (message) => refuse(line, message),
     },
     options,
   );
 
-/** The text of a word in which all variables are known. Throws `DockerfileError` for another. */
-export const toKnownText = (word: readonly WordPart[], line: number): string =>
-  word
-    .map((part) =>
-      typeof part === 'string'
-        ? part
-        : refuse(line, `the value of $${part.variable} is not known here: declare it with ARG or ENV before`),
-    )
-    .join('');
+/** The words of FROM and of ARG before it: what is not declared there is unset. */
+export const splitGlobalWords = (text: string, { global, escapeChar }: Scope, line: number): string[] =>
+  parseWords(text, {
+    escape: escapeChar,
+    lookUp: (name) => global.get(name) ?? null,
+    refuse: (message) => refuse(line, message),
+  }).map((word) => toKnownText(word, line));
 
-/** The text of a word for a step in which the build replaces `${NAME}`. Throws `DockerfileError` where a `$` has to stay. */
-export const toBuildText = (word: readonly WordPart[], line: number): string =>
-  word
-    .map((part) => {
-      if (typeof part !== 'string') return `\${${part.variable}}`;
-      const found = /\$(?:[A-Za-z_]|\{[A-Za-z_]\w*\})/.exec(part);
-      return found
-        ? refuse(
-            line,
-            `"${part.slice(found.index)}" has a "$" that must not be replaced, which is not supported`,
-          )
-        : part;
-    })
-    .join('');
+/** The text of a word in which all variables are known. Throws `DockerfileError` for another. */
+export const toKnownText = (word: readonly WordPart[], line: number): string => {
+  const unknown = word.find((part) => typeof part !== 'string');
+  if (unknown !== undefined)
+    refuse(
+      line,
+      `the value of $${unknown.variable} is needed to read the file, and only the build knows that of the image: declare it with ARG or ENV before`,
+    );
+  return toText(word) ?? '';
+};

@@ -1,7 +1,8 @@
-import { fromOf } from './copy-instruction.ts';
+import { fromsOf } from './copy-instruction.ts';
 import type { ParsedInstruction } from './instruction.ts';
+import { fromsOfMounts } from './mounts.ts';
 import { refuse } from './refused.ts';
-import { type Scope, splitWords, toKnownText } from './scope.ts';
+import { type Scope, splitGlobalWords } from './scope.ts';
 
 /** One FROM and what follows it. */
 export interface DockerfileStage {
@@ -27,26 +28,24 @@ export function splitStages(instructions: readonly ParsedInstruction[], scope: S
 
 function toStage(from: ParsedInstruction, scope: Scope, before: readonly DockerfileStage[]): DockerfileStage {
   const { line, text } = from;
-  const words = splitWords(text, { ...scope, args: scope.global }, line);
-  const [base = '', as, given, ...more] = words.map((word) => toKnownText(word, line));
+  const [base = '', as, given, ...more] = splitGlobalWords(text, scope, line);
   const isAlias = as === undefined || (as.toUpperCase() === 'AS' && given !== undefined);
-  if (base === '' || !isAlias || more.length > 0) refuse(line, 'FROM must be an image, and AS with a name');
+  if (base === '') refuse(line, `FROM must be an image, and "${text}" is empty`);
+  if (!isAlias || more.length > 0) refuse(line, 'FROM must be an image, and AS with a name');
   const name = given?.toLowerCase();
   if (name !== undefined && !/^[a-z][a-z0-9_.-]*$/.test(name))
     refuse(line, `"${given}" is no name of a stage`);
-  if (name !== undefined && before.some((stage) => stage.name === name))
-    refuse(line, `there are two stages with the name "${given}"`);
   return { index: before.length, name, from, base, instructions: [] };
 }
 
-/** The stage of a name or number; undefined when there is none. */
+/** The stage of a name or number, the last of several with one name; undefined when there is none. */
 export const findStage = (stages: readonly DockerfileStage[], text: string): DockerfileStage | undefined =>
-  stages.find(({ name }) => name === text.toLowerCase()) ??
+  stages.findLast(({ name }) => name === text.toLowerCase()) ??
   (/^\d+$/.test(text) ? stages[Number(text)] : undefined);
 
 /** The earlier stage that a stage continues; undefined for an image. */
 export const findBase = (stages: readonly DockerfileStage[], { base, index }: DockerfileStage) =>
-  stages.slice(0, index).find(({ name }) => name === base.toLowerCase());
+  stages.slice(0, index).findLast(({ name }) => name === base.toLowerCase());
 
 /** The earlier stage that `--from` names; undefined for an image. Throws `DockerfileError` for a number without a stage. */
 export function findSource(
@@ -55,7 +54,7 @@ export function findSource(
   { from, line }: { from: string; line: number },
 ): DockerfileStage | undefined {
   if (from === '' || from.includes('$'))
-    refuse(line, 'COPY --from must be a stage or an image, without variables');
+    refuse(line, '"from" must be a stage or an image, without variables');
   const found = findStage(stages.slice(0, index), from);
   if (found === undefined && /^\d+$/.test(from)) refuse(line, `there is no stage ${from} before this one`);
   return found;
@@ -71,8 +70,8 @@ export function listNeeded(stages: readonly DockerfileStage[], target: Dockerfil
     needed.add(stage);
     pending.push(findBase(stages, stage));
     for (const instruction of stage.instructions) {
-      const from = fromOf(instruction);
-      if (from !== undefined) pending.push(findSource(stages, stage, { from, line: instruction.line }));
+      for (const from of [...fromsOf(instruction), ...fromsOfMounts(instruction)])
+        pending.push(findSource(stages, stage, { from, line: instruction.line }));
     }
   }
   return stages.filter((stage) => needed.has(stage));

@@ -1,10 +1,11 @@
+import { toText, writeWord } from '@skerry/platform-client';
 import type { TemplateStep } from '../definition.ts';
-import { quoteWord } from '../quote-word.ts';
 import { defaultShell, toRunCommand, toWords } from './commands.ts';
 import { toCopySteps } from './copy-instruction.ts';
 import { type ParsedInstruction, parseJsonForm } from './instruction.ts';
+import { toMounts } from './mounts.ts';
 import { refuse } from './refused.ts';
-import { type Scope, splitWords, toBuildText, toKnownText } from './scope.ts';
+import { type Scope, splitWords } from './scope.ts';
 import { type StartParts, toExposedPorts, toHealthcheck } from './start-command.ts';
 import { type BuildArgs, toArgSteps, toEnvStep, toProxySteps } from './variable-instructions.ts';
 
@@ -47,7 +48,9 @@ export function applyInstruction(
       const run = toRunCommand(instruction, shell);
       if (!state.hasProxies) steps.push(...toProxySteps(instruction, scope, buildArgs));
       state.hasProxies = true;
-      steps.push({ type: 'RUN', args: [run.command], shell: run.shell, line });
+      const mounts = toMounts(instruction, scope, findStage);
+      const own = mounts.length > 0 && { mounts };
+      steps.push({ type: 'RUN', args: [run.command], shell: run.shell, ...own, line });
       break;
     }
     case 'COPY':
@@ -61,12 +64,13 @@ export function applyInstruction(
       steps.push(...toArgSteps(instruction, scope, buildArgs));
       break;
     case 'WORKDIR': {
-      const [word = []] = splitWords(text, scope, line, { whole: true });
-      steps.push({ type: 'WORKDIR', args: [toBuildText(word, line)], line });
+      const [word] = splitWords(text, scope, line, { whole: true });
+      if (word === undefined) refuse(line, 'WORKDIR needs a folder');
+      else steps.push({ type: 'WORKDIR', args: [writeWord(word)], dockerfile: true, line });
       break;
     }
     case 'USER':
-      steps.push({ type: 'USER', args: [toUser(instruction, scope)], dockerfile: 'user', line });
+      steps.push({ type: 'USER', args: [toUser(instruction, scope)], dockerfile: true, line });
       break;
     case 'CMD':
       start.command = toWords(text, shell);
@@ -101,15 +105,16 @@ function toShell({ text, line }: ParsedInstruction): string[] {
 
 function toUser({ text, line }: ParsedInstruction, scope: Scope): string {
   const [word = []] = splitWords(text, scope, line, { whole: true });
-  const user = toKnownText(word, line);
-  if (account.test(user)) return user;
+  const user = toText(word);
+  if (user === undefined || account.test(user)) return writeWord(word);
   return refuse(line, `USER must be a name or a number, optionally with ":" and a group, got "${user}"`);
 }
 
 /** What it holds is part of the disk of each sandbox. */
 function toFolders({ text, line }: ParsedInstruction, scope: Scope): TemplateStep {
-  const words = parseJsonForm(text) ?? splitWords(text, scope, line).map((word) => toKnownText(word, line));
+  const words =
+    parseJsonForm(text)?.map((word) => splitWords(word, scope, line, { whole: true })[0] ?? []) ??
+    splitWords(text, scope, line);
   if (words.length === 0) refuse(line, 'VOLUME needs a folder');
-  const args = [`mkdir -p -- ${words.map(quoteWord).join(' ')}`, 'root'];
-  return { type: 'RUN', args, shell: defaultShell, line };
+  return { type: 'VOLUME', args: words.map(writeWord), dockerfile: true, line };
 }

@@ -1,11 +1,9 @@
+import { toText, type WordPart, writeWord } from '@skerry/platform-client';
 import type { TemplateStep } from '../definition.ts';
 import type { ParsedInstruction } from './instruction.ts';
+import { isPlatformArg } from './platform.ts';
 import { refuse } from './refused.ts';
-import { type Scope, splitWords, toBuildText, toKnownText } from './scope.ts';
-import type { WordPart } from './words.ts';
-
-/** Docker sets these itself, for the platform that it builds on. */
-const automatic = /^(?:TARGET|BUILD)(?:PLATFORM|OS|ARCH|VARIANT)$/;
+import { type Scope, splitGlobalWords, splitWords } from './scope.ts';
 
 /** Docker has these for the commands of every stage without an ARG. */
 const predefined: readonly string[] = [
@@ -22,25 +20,15 @@ export interface BuildArgs {
   readonly used: Set<string>;
 }
 
-/** ENV, in its form with `=` and in the old one with one variable. Throws `DockerfileError`. */
+/** ENV, in its form with `=` and in the old one with one variable. All values are from before it. Throws `DockerfileError`. */
 export function toEnvStep({ text, line }: ParsedInstruction, scope: Scope): TemplateStep {
-  const set = new Map<string, readonly WordPart[]>();
-  for (const [name, word] of parseVariables(text, line, scope)) {
-    const early = word.find((part) => typeof part !== 'string' && set.has(part.variable));
-    // Docker takes the value from before this instruction, and the build that from within it.
-    if (early !== undefined) refuse(line, `ENV ${name} uses a variable that the same ENV sets: use two`);
-    set.set(name, word);
-  }
-  const args: string[] = [];
-  for (const [name, word] of set) {
-    args.push(name, toBuildText(word, line));
-    const isKnown = word.every((part) => typeof part === 'string');
-    scope.env.set(name, isKnown ? word.join('') : undefined);
-  }
-  return { type: 'ENV', args, line };
+  const variables = new Map(parseVariables(text, line, scope));
+  for (const [name, word] of variables) scope.env.set(name, toText(word));
+  const args = [...variables].flatMap(([name, word]) => [name, writeWord(word)]);
+  return { type: 'ENV', args, dockerfile: true, line };
 }
 
-function parseVariables(text: string, line: number, scope: Scope): [string, WordPart[]][] {
+function parseVariables(text: string, line: number, scope: Scope): [string, readonly WordPart[]][] {
   const old = /^([^\s=]+)\s+([\s\S]+)$/.exec(text);
   if (old) {
     const [, name = '', value = ''] = old;
@@ -48,12 +36,20 @@ function parseVariables(text: string, line: number, scope: Scope): [string, Word
   }
   const words = splitWords(text, scope, line);
   if (words.length === 0) refuse(line, 'ENV needs a variable');
-  return words.map(([first = '', ...rest]) => {
-    const whole = typeof first === 'string' ? first : '';
-    const at = whole.indexOf('=');
-    if (at < 0) refuse(line, 'ENV must be NAME=value');
-    return [requireName(whole.slice(0, at), line), [whole.slice(at + 1), ...rest]];
+  return words.map((word) => {
+    const [name, value] = splitAssignment(word, line);
+    return [name, value ?? refuse(line, 'ENV must be NAME=value')];
   });
+}
+
+function splitAssignment(
+  [first = '', ...rest]: readonly WordPart[],
+  line: number,
+): [string, WordPart[] | undefined] {
+  const whole = typeof first === 'string' ? first : '';
+  const at = whole.indexOf('=');
+  const name = requireName(at < 0 ? whole : whole.slice(0, at), line);
+  return [name, at < 0 ? undefined : [whole.slice(at + 1), ...rest]];
 }
 
 function requireName(name: string, line: number): string {
@@ -62,25 +58,30 @@ function requireName(name: string, line: number): string {
 
 /** ARG after FROM: a step for each variable that has a value and is not hidden by ENV. Throws `DockerfileError`. */
 export function toArgSteps(
-  instruction: ParsedInstruction,
+  { text, line }: ParsedInstruction,
   scope: Scope,
   buildArgs: BuildArgs,
 ): TemplateStep[] {
-  const { line } = instruction;
-  return parseArgs(instruction, scope).flatMap(([name, given]) => {
-    const word = given && [toKnownText(given, line)];
-    const value = take(buildArgs, name) ?? word?.[0] ?? scope.global.get(name) ?? null;
-    if (value === null && automatic.test(name))
-      refuse(line, `the value of ${name} is not known: give it as a build argument`);
-    scope.args.set(name, value);
-    if (value === null || scope.env.has(name)) return [];
-    return [{ type: 'ARG' as const, args: [name, toBuildText([value], line)], line }];
+  const words = splitWords(text, scope, line);
+  if (words.length === 0) refuse(line, 'ARG needs a name');
+  return words.flatMap((one) => {
+    const [name, given] = splitAssignment(one, line);
+    const value = take(buildArgs, name);
+    const word = value === undefined ? (given ?? toGlobal(name, scope)) : [value];
+    scope.args.set(name, word === null ? null : toText(word));
+    if (word === null || scope.env.has(name)) return [];
+    return [{ type: 'ARG' as const, args: [name, writeWord(word)], dockerfile: true, line }];
   });
 }
 
+const toGlobal = (name: string, { global }: Scope): string[] | null => {
+  const value = global.get(name) ?? null;
+  return value === null ? null : [value];
+};
+
 /**
  * Before the first RUN of a stage: a step for the given proxies that the stage has neither declared nor set itself. Instructions
- * cannot use them as variables. Throws `DockerfileError`.
+ * cannot use them as variables.
  */
 export function toProxySteps(
   { line }: ParsedInstruction,
@@ -89,13 +90,13 @@ export function toProxySteps(
 ): TemplateStep[] {
   const args = predefined
     .filter((name) => Object.hasOwn(values, name) && !scope.args.has(name) && !scope.env.has(name))
-    .flatMap((name) => [name, toBuildText([values[name] ?? ''], line)]);
-  return args.length === 0 ? [] : [{ type: 'ARG', args, line }];
+    .flatMap((name) => [name, writeWord([values[name] ?? ''])]);
+  return args.length === 0 ? [] : [{ type: 'ARG', args, dockerfile: true, line }];
 }
 
 /** The build arguments that no ARG has declared, and that Docker does not have without one. */
 export const listUnused = ({ values, used }: BuildArgs): string[] =>
-  Object.keys(values).filter((name) => !used.has(name) && !predefined.includes(name));
+  Object.keys(values).filter((name) => !used.has(name) && !predefined.includes(name) && !isPlatformArg(name));
 
 /** Takes a build argument for declared that a stage declares which is not built. */
 export function noteArgs(instructions: readonly ParsedInstruction[], buildArgs: BuildArgs): void {
@@ -103,23 +104,15 @@ export function noteArgs(instructions: readonly ParsedInstruction[], buildArgs: 
     if (keyword === 'ARG') for (const word of text.split(/\s+/)) take(buildArgs, word.replace(/=.*$/s, ''));
 }
 
-/** ARG before FROM. */
-export function setGlobalArgs(instruction: ParsedInstruction, scope: Scope, buildArgs: BuildArgs): void {
-  for (const [name, given] of parseArgs(instruction, { ...scope, args: scope.global })) {
-    const value = take(buildArgs, name) ?? (given ? toKnownText(given, instruction.line) : null);
-    scope.global.set(name, value);
-  }
-}
-
-function parseArgs({ text, line }: ParsedInstruction, scope: Scope): [string, WordPart[] | undefined][] {
-  const words = splitWords(text, scope, line);
+/** ARG before FROM. Without a value a platform argument keeps its own. */
+export function setGlobalArgs({ text, line }: ParsedInstruction, scope: Scope, buildArgs: BuildArgs): void {
+  const words = splitGlobalWords(text, scope, line);
   if (words.length === 0) refuse(line, 'ARG needs a name');
-  return words.map(([first = '', ...rest]) => {
-    const whole = typeof first === 'string' ? first : '';
-    const at = whole.indexOf('=');
-    const name = requireName(at < 0 ? whole : whole.slice(0, at), line);
-    return [name, at < 0 ? undefined : [whole.slice(at + 1), ...rest]];
-  });
+  for (const word of words) {
+    const [name, given] = splitAssignment([word], line);
+    const own = given && toText(given);
+    scope.global.set(name, take(buildArgs, name) ?? own ?? scope.global.get(name) ?? null);
+  }
 }
 
 function take({ values, used }: BuildArgs, name: string): string | undefined {

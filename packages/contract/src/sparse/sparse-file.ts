@@ -1,4 +1,5 @@
-import { ImageError } from '../../image-error.ts';
+/** What an archive says of the holes of a file cannot be used. The message begins with the name of the file. */
+export class SparseFormError extends Error {}
 
 /** A piece of a file that is no hole, in bytes. */
 interface Extent {
@@ -21,7 +22,7 @@ const MAX_DIGITS = 16;
 
 /**
  * What the pax header of an entry says of holes, in the forms 1.0 and 0.1 of GNU tar; undefined for a file that is stored whole. Throws
- * `corrupt` for another form.
+ * `SparseFormError` for another form.
  */
 export function parseSparse(pax: Readonly<Record<string, string>>, name: string): SparseFile | undefined {
   if (!Object.keys(pax).some((key) => key.startsWith(PREFIX))) return undefined;
@@ -29,9 +30,8 @@ export function parseSparse(pax: Readonly<Record<string, string>>, name: string)
     return { sizeBytes: parseNumber(pax[`${PREFIX}realsize`] ?? '', name), extents: undefined };
   const map = pax[`${PREFIX}map`];
   if (map === undefined)
-    throw new ImageError(
-      'corrupt',
-      `${name} is stored sparse in a form that layers must not use; "tar --sparse --format=pax" writes one that they may`,
+    throw new SparseFormError(
+      `${name} is stored sparse in a form that is not read; "tar --sparse --format=pax" writes one that is`,
     );
   const sizeBytes = parseNumber(pax[`${PREFIX}size`] ?? '', name);
   const numbers = map.split(',').map((text) => parseNumber(text, name));
@@ -41,7 +41,7 @@ export function parseSparse(pax: Readonly<Record<string, string>>, name: string)
 /** The real name of a sparse file, whose entry has another. */
 export const sparseName = (pax: Readonly<Record<string, string>>): string | undefined => pax[`${PREFIX}name`];
 
-/** The pieces of a sparse file with their positions in it, as its content arrives. Throws `corrupt` when it does not fit to their list. */
+/** The pieces of a sparse file with their positions in it, as its content arrives. Throws `SparseFormError` when it does not fit to their list. */
 export async function* readSparse(
   { sizeBytes, extents }: SparseFile,
   content: AsyncIterable<Uint8Array>,
@@ -121,5 +121,5 @@ function parseNumber(text: string, name: string): number {
   throw malformed(name);
 }
 
-const malformed = (name: string): ImageError =>
-  new ImageError('corrupt', `${name} is stored sparse with a list of its pieces that is wrong`);
+const malformed = (name: string): SparseFormError =>
+  new SparseFormError(`${name} is stored sparse with a list of its pieces that is wrong`);
