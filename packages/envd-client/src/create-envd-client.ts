@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, createClient as createConnectClient } from '@connectrpc/connect';
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch';
+import { readErrorText } from './fetch-http-client.ts';
 import { createFetchTransport } from './fetch-transport.ts';
 import { Filesystem } from './gen/filesystem/filesystem_pb.ts';
 import { Process } from './gen/process/process_pb.ts';
@@ -53,13 +54,20 @@ export interface EnvdClient {
  * `HttpError` that caused the `ConnectError`. Leaving a `for await` over a stream early does not end it: pass a `signal` and abort it.
  */
 export function createEnvdClient(options: EnvdClientOptions): EnvdClient {
+  const files = createFetchClient<paths>({
+    baseUrl: options.baseUrl,
+    headers: toHeaders(options),
+    fetch: toFetch(options),
+    redirect: 'manual',
+  });
+  files.use({
+    onResponse: async ({ response }) =>
+      response.ok || response.body === null
+        ? undefined
+        : new Response(await readErrorText(response), response),
+  });
   return {
-    files: createFetchClient<paths>({
-      baseUrl: options.baseUrl,
-      headers: toHeaders(options),
-      fetch: toFetch(options),
-      redirect: 'manual',
-    }),
+    files,
     process: createServiceClient(Process, options),
     filesystem: createServiceClient(Filesystem, options),
   };

@@ -97,18 +97,24 @@ async function* toIterable(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /** The body as JSON, else as text, cut after 64 KiB. */
 async function readError(response: Response): Promise<unknown> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of readChunks(response.body)) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length >= maxErrorBytes) break;
-  }
+  const text = await readErrorText(response);
   try {
     return JSON.parse(text);
   } catch {
     // Proxies respond with plain text or HTML.
     return text;
   }
+}
+
+/** Reads the body of an error, cut after 64 KiB: code in the sandbox that answers in place of the agent may send no end. */
+export async function readErrorText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of readChunks(response.body)) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length >= maxErrorBytes) break;
+  }
+  return text;
 }
 
 // A number as `code` is the error body of plain HTTP, a string that of Connect.

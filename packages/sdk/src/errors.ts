@@ -8,6 +8,7 @@ export type SandboxErrorCode =
   | 'conflict'
   | 'resource_exhausted'
   | 'insufficient_storage'
+  | 'too_large'
   | 'unimplemented'
   | 'unavailable'
   | 'sandbox_unavailable'

@@ -10,7 +10,7 @@ export {
   TimeoutError,
 } from './errors.ts';
 export type { EntryInfo, EntryType } from './files/entry-info.ts';
-export type { FileData, WriteInfo, WriteOptions } from './files/file-transfer.ts';
+export type { FileData, ReadOptions, WriteInfo, WriteOptions } from './files/file-transfer.ts';
 export type { Files, ListOptions, WatchOptions, WriteEntry } from './files/files.ts';
 export type { FileChange, FileEvent, LostEvents, WatchHandle } from './files/watch-handle.ts';
 export {

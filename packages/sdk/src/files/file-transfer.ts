@@ -1,8 +1,17 @@
+import { toSandboxError } from '../errors.ts';
 import type { Agent, AgentCallOptions } from '../transport/agent.ts';
 import { startCall } from '../transport/call.ts';
 import { fromResponse } from '../transport/from-response.ts';
 
 export type FileData = string | ArrayBuffer | Uint8Array | Blob | ReadableStream<Uint8Array>;
+
+export interface ReadOptions extends AgentCallOptions {
+  /**
+   * The most bytes that are read. Code in the sandbox decides how large a file is, also while it is sent: a larger one rejects with
+   * `too_large`, or ends the stream with it, after that many bytes at most. Default: no limit.
+   */
+  maxBytes?: number | undefined;
+}
 
 export interface WriteOptions extends AgentCallOptions {
   /**
@@ -32,33 +41,36 @@ const uploadTimeoutMs = 3_600_000;
 export function readFile(
   agent: Agent,
   path: string,
-  options: AgentCallOptions,
+  options: ReadOptions,
 ): Promise<ReadableStream<Uint8Array>>;
 /** @internal */
 export function readFile<T>(
   agent: Agent,
   path: string,
-  options: AgentCallOptions,
+  options: ReadOptions,
   consume: (response: Response) => Promise<T>,
 ): Promise<T>;
 export async function readFile<T>(
   agent: Agent,
   path: string,
-  options: AgentCallOptions,
+  { maxBytes, ...options }: ReadOptions,
   consume?: (response: Response) => Promise<T>,
 ): Promise<T | ReadableStream<Uint8Array>> {
+  if (maxBytes !== undefined && !(Number.isInteger(maxBytes) && maxBytes >= 0))
+    throw toSandboxError('invalid_argument', `maxBytes must be an integer from 0, got ${maxBytes}`);
   const call = startCall(options, agent.requestTimeoutMs);
   let isOpen = false;
   try {
-    const { response, error } = await agent.client.files.GET('/files', {
+    const { response: answer, error } = await agent.client.files.GET('/files', {
       params: { query: toQuery(path, options) },
       // By default `fetch` asks for gzip, which is slower than most networks.
       headers: { 'Accept-Encoding': 'identity' },
       parseAs: 'stream',
       signal: call.signal,
     });
-    if (!response.ok) throw fromResponse({ status: response.status, headers: response.headers, body: error });
+    if (!answer.ok) throw fromResponse({ status: answer.status, headers: answer.headers, body: error });
     call.stopClock();
+    const response = maxBytes === undefined ? answer : await limitBody(answer, maxBytes);
     if (consume) return await consume(response);
     // Still bound to the caller's signal: no event reports that a stream was read to its end, and a pass-through
     // halves its speed.
@@ -69,6 +81,24 @@ export async function readFile<T>(
   } finally {
     if (!isOpen) call.end();
   }
+}
+
+/** Returns the response with a body that fails with `too_large` after that many bytes. Rejects with it where the length is known. */
+async function limitBody(response: Response, maxBytes: number): Promise<Response> {
+  const tooLarge = toSandboxError('too_large', `the file has more than maxBytes, which is ${maxBytes}`);
+  if (Number(response.headers.get('content-length')) > maxBytes) {
+    await response.body?.cancel();
+    throw tooLarge;
+  }
+  let receivedBytes = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      receivedBytes += chunk.length;
+      if (receivedBytes > maxBytes) controller.error(tooLarge);
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body?.pipeThrough(limit) ?? null, response);
 }
 
 /**

@@ -6,6 +6,7 @@ import { keepaliveHeader, openStream } from './event-stream.ts';
 import {
   composeFile,
   type FileData,
+  type ReadOptions,
   readFile,
   type WriteInfo,
   type WriteOptions,
@@ -62,18 +63,15 @@ export class Files {
 
   /**
    * Reads a whole file: as text, or as `format`. A stream is delivered as it arrives; read it to the end or cancel it.
-   * Throws `NotFoundError`, and `InvalidArgumentError` for a directory.
+   * Throws `NotFoundError`, `InvalidArgumentError` for a directory, and `too_large` for a file of more than `maxBytes`.
    */
-  read(path: string, options?: AgentCallOptions & { format?: 'text' }): Promise<string>;
-  read(path: string, options: AgentCallOptions & { format: 'bytes' }): Promise<OwnBytes>;
-  read(path: string, options: AgentCallOptions & { format: 'blob' }): Promise<Blob>;
-  read(path: string, options: AgentCallOptions & { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
+  read(path: string, options?: ReadOptions & { format?: 'text' }): Promise<string>;
+  read(path: string, options: ReadOptions & { format: 'bytes' }): Promise<OwnBytes>;
+  read(path: string, options: ReadOptions & { format: 'blob' }): Promise<Blob>;
+  read(path: string, options: ReadOptions & { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
   async read(
     path: string,
-    {
-      format = 'text',
-      ...options
-    }: AgentCallOptions & { format?: 'text' | 'bytes' | 'blob' | 'stream' } = {},
+    { format = 'text', ...options }: ReadOptions & { format?: 'text' | 'bytes' | 'blob' | 'stream' } = {},
   ): Promise<string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>> {
     switch (format) {
       case 'text':

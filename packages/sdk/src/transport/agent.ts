@@ -41,6 +41,8 @@ interface AgentOptions {
 }
 
 const probeTimeoutMs = 5_000;
+/** The most that the agent sends as one answer or one event. Code that answers in its place does not fill the memory with more. */
+const maxMessageBytes = 64 * 1024 * 1024;
 
 /**
  * Creates the client of one sandbox's agent. It opens no connection.
@@ -51,6 +53,7 @@ export function createAgent({ connection, sandboxId, domain, accessToken }: Agen
   const client = createEnvdClient({
     baseUrl: toAgentUrl(connection, { sandboxId, domain }),
     headers: { ...connection.headers, ...toRoutingHeaders(sandboxId) },
+    maxMessageBytes,
     ...(accessToken ? { accessToken } : {}),
     ...(connection.fetch ? { fetch: connection.fetch } : {}),
   });

@@ -16,7 +16,7 @@ import { serveAgent } from '../testing/serve-agent.ts';
 async function openTrap(): Promise<{ calls: string[]; address: string; sendThere: RequestListener }> {
   const calls: string[] = [];
   const host = await listen((request, response) => {
-    calls.push(`${request.method} ${request.url} ${request.headers['x-access-token'] ?? ''}`);
+    calls.push(`${request.method} ${request.url} ${String(request.headers['x-access-token'])}`);
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"secret":"of the service inside"}');
   });
   const address = `http://${host}/inside`;

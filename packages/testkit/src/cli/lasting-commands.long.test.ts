@@ -109,7 +109,7 @@ describe('skerry template logs --follow', () => {
 });
 
 describe('skerry sandbox cp on a terminal', () => {
-  it('shows how much has been copied, and nothing when it is done', async () => {
+  it('shows the total, the percentage and the rate, and nothing when it is done', async () => {
     const { sandboxId } = await stack.createSandbox();
     const file = join(await newFolder(), 'large');
     writeFileSync(file, '');
@@ -117,7 +117,9 @@ describe('skerry sandbox cp on a terminal', () => {
     const here = openTerminal(process.execPath, skerry('sandbox', 'cp', file, `${sandboxId}:`));
     expect(await here.ended).toBe(0);
     const shown = here.screen().split('\r\u001b[K');
-    expect(shown.slice(1).some((part) => /^\d+\.\d MiB$/.test(part))).toBe(true);
+    expect(
+      shown.slice(1).some((part) => /^\d+\.\d MiB of 256\.0 MiB, \d+ %, \d+\.\d [KM]iB\/s$/.test(part)),
+    ).toBe(true);
     expect(shown.at(-1)).toBe('');
   });
 });

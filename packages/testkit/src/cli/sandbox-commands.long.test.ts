@@ -1,16 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { get } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buffer, text } from 'node:stream/consumers';
 import { Sandbox } from '@skerry/sdk';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { skerryProgram } from '../stack/skerry-program.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { runSkerry, startSkerry } from './run-skerry.ts';
 
 let stack: Stack;
 
@@ -18,27 +17,6 @@ beforeAll(async () => {
   stack = await startStack();
 });
 afterAll(() => stack.down());
-
-const start = (argv: string[]): ChildProcess => {
-  const child = spawn(process.execPath, [skerryProgram, ...argv], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, XDG_CONFIG_HOME: join(stack.dataDir, 'no-config') },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  return child;
-};
-
-/** Runs the command line to its end. */
-const run = async (argv: string[], input = '') => {
-  const child = start(argv);
-  child.stdin?.end(input);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout as NodeJS.ReadableStream),
-    text(child.stderr as NodeJS.ReadableStream),
-    once(child, 'exit') as Promise<[number | null]>,
-  ]);
-  return { code, stdout, stderr };
-};
 
 /** The arguments of `skerry sandbox VERB` on this stack. */
 const sandbox = (verb: string, ...rest: string[]): string[] => [
@@ -55,44 +33,43 @@ const firstLine = async (child: ChildProcess): Promise<string> => {
   return line;
 };
 
-const newFolder = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'skerry-cli-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-};
-
 describe('skerry sandbox run', () => {
   it('creates a sandbox, passes streams and variables, ends with the status of the command and removes the sandbox', async () => {
     const command = ['--metadata', 'of=run', '-e', 'WHO=me', '-i', '--', 'cat; echo "$WHO" >&2; exit 7'];
-    expect(await run(sandbox('run', ...command), 'in\n')).toEqual({
+    expect(await runSkerry(sandbox('run', ...command), { input: 'in\n' })).toEqual({
       code: 7,
       stdout: 'in\n',
       stderr: 'me\n',
     });
-    expect(await run(sandbox('list', '-q', '--metadata', 'of=run'))).toMatchObject({ code: 0, stdout: '' });
+    expect(await runSkerry(sandbox('list', '-q', '--metadata', 'of=run'))).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
   });
 
   it('ends with 124 when the command outlives its time, and with 125 when the sandbox cannot be made', async () => {
-    const late = await run(sandbox('run', '--timeout', '1s', '--', 'sleep', '100'));
+    const late = await runSkerry(sandbox('run', '--timeout', '1s', '--', 'sleep', '100'));
     expect(late).toMatchObject({ code: 124, stderr: 'skerry: the command was killed after 1 s\n' });
-    const unknown = await run(sandbox('run', '--template', 'no-such', '--', 'true'));
+    const unknown = await runSkerry(sandbox('run', '--template', 'no-such', '--', 'true'));
     expect(unknown).toMatchObject({ code: 125, stderr: expect.stringContaining('no-such') });
-    expect(await run(sandbox('run', '--no-such-option'))).toMatchObject({ code: 125 });
+    expect(await runSkerry(sandbox('run', '--no-such-option'))).toMatchObject({ code: 125 });
   });
 
   it('removes the sandbox when it is interrupted, and ends with 130', async () => {
-    const child = start(sandbox('run', '--metadata', 'of=interrupt', '--', 'echo ready; sleep 100'));
+    const child = startSkerry(sandbox('run', '--metadata', 'of=interrupt', '--', 'echo ready; sleep 100'));
     expect(await firstLine(child)).toBe('ready');
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
-    expect(await run(sandbox('list', '-q', '--metadata', 'of=interrupt'))).toMatchObject({ stdout: '' });
+    expect(await runSkerry(sandbox('list', '-q', '--metadata', 'of=interrupt'))).toMatchObject({
+      stdout: '',
+    });
   });
 });
 
 describe('skerry sandbox exec', () => {
   it('interrupts the whole command at the first Ctrl-C and kills it at the second', async () => {
     const { sandboxId } = await stack.createSandbox();
-    const stubborn = start(
+    const stubborn = startSkerry(
       sandbox('exec', sandboxId, '--', 'trap "echo again" INT; echo ready; while :; do sleep 0.1; done'),
     );
     const lines = createInterface({ input: stubborn.stdout as NodeJS.ReadableStream })[
@@ -107,42 +84,55 @@ describe('skerry sandbox exec', () => {
 
   it('ends with 124 when the command outlives its time, which kills it and leaves the sandbox', async () => {
     const { sandboxId } = await stack.createSandbox();
-    const late = await run(sandbox('exec', '--timeout', '1s', sandboxId, '--', 'exec -a late sleep 100'));
+    const late = await runSkerry(
+      sandbox('exec', '--timeout', '1s', sandboxId, '--', 'exec -a late sleep 100'),
+    );
     expect(late).toEqual({ code: 124, stdout: '', stderr: 'skerry: the command was killed after 1 s\n' });
-    const left = await run(sandbox('exec', '--timeout', '1h', sandboxId, '--', 'pgrep -c -x late || true'));
+    const left = await runSkerry(
+      sandbox('exec', '--timeout', '1h', sandboxId, '--', 'pgrep -c -x late || true'),
+    );
     expect(left).toMatchObject({ code: 0, stdout: '0\n' });
   });
 
   it('ends with 127 for a program that does not exist, and with 126 for a file that is none', async () => {
     const { sandboxId } = await stack.createSandbox();
-    expect(await run(sandbox('exec', sandboxId, '--', 'no-such-program', 'x'))).toMatchObject({
+    expect(await runSkerry(sandbox('exec', sandboxId, '--', 'no-such-program', 'x'))).toMatchObject({
       code: 127,
       stderr: expect.stringContaining('no-such-program'),
     });
-    expect(await run(sandbox('exec', sandboxId, '--', '/etc/passwd', 'x'))).toMatchObject({ code: 126 });
-    expect(await run(sandbox('run', '--', 'no-such-program'))).toMatchObject({ code: 127 });
+    expect(await runSkerry(sandbox('exec', sandboxId, '--', '/etc/passwd', 'x'))).toMatchObject({
+      code: 126,
+    });
+    expect(await runSkerry(sandbox('run', '--', 'no-such-program'))).toMatchObject({ code: 127 });
   });
 
   it('prints output and status as one object with --json, and ends with that status', async () => {
     const { sandboxId } = await stack.createSandbox();
     const command = ['-i', sandboxId, '--', 'cat; echo err >&2; exit 4'];
-    const { code, stdout, stderr } = await run(sandbox('exec', '--json', ...command), 'in\n');
+    const { code, stdout, stderr } = await runSkerry(sandbox('exec', '--json', ...command), {
+      input: 'in\n',
+    });
     expect([code, stderr]).toEqual([4, '']);
     expect(JSON.parse(stdout)).toEqual({ sandboxId, exitCode: 4, stdout: 'in\n', stderr: 'err\n' });
-    const late = await run(sandbox('exec', '--json', '--timeout', '1s', sandboxId, '--', 'echo a; sleep 9'));
+    const late = await runSkerry(
+      sandbox('exec', '--json', '--timeout', '1s', sandboxId, '--', 'echo a; sleep 9'),
+    );
     expect([late.code, JSON.parse(late.stdout)]).toMatchObject([124, { exitCode: 124, stdout: 'a\n' }]);
-    expect(await run(sandbox('exec', '--json', '-t', sandboxId))).toMatchObject({ code: 125, stdout: '' });
+    expect(await runSkerry(sandbox('exec', '--json', '-t', sandboxId))).toMatchObject({
+      code: 125,
+      stdout: '',
+    });
   });
 
   it('ends with 128 and the number of the signal that ended the command', async () => {
     const { sandboxId } = await stack.createSandbox();
-    expect(await run(sandbox('exec', sandboxId, '--', 'kill -SEGV $$'))).toMatchObject({ code: 139 });
+    expect(await runSkerry(sandbox('exec', sandboxId, '--', 'kill -SEGV $$'))).toMatchObject({ code: 139 });
   });
 
   it('passes input and both outputs on byte by byte', async () => {
     const { sandboxId } = await stack.createSandbox();
     const input = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 7 + (at >> 8)) & 0xff));
-    const child = start(sandbox('exec', '-i', sandboxId, '--', 'tee /dev/stderr'));
+    const child = startSkerry(sandbox('exec', '-i', sandboxId, '--', 'tee /dev/stderr'));
     child.stdin?.end(input);
     const [stdout, stderr] = await Promise.all([
       buffer(child.stdout as NodeJS.ReadableStream),
@@ -153,7 +143,7 @@ describe('skerry sandbox exec', () => {
 
   it('ends although its standard input stays open', async () => {
     const { sandboxId } = await stack.createSandbox();
-    const child = start(sandbox('exec', '-i', sandboxId, '--', 'head -n 1'));
+    const child = startSkerry(sandbox('exec', '-i', sandboxId, '--', 'head -n 1'));
     child.stdin?.write('one\n');
     expect(await text(child.stdout as NodeJS.ReadableStream)).toBe('one\n');
     expect(await once(child, 'exit')).toEqual([0, null]);
@@ -161,14 +151,14 @@ describe('skerry sandbox exec', () => {
 
   it('ends without a word, and kills the command, when the reader of its output has gone', async () => {
     const { sandboxId } = await stack.createSandbox();
-    const child = start(sandbox('exec', sandboxId, '--', 'exec -a chatter yes'));
+    const child = startSkerry(sandbox('exec', sandboxId, '--', 'exec -a chatter yes'));
     child.stdout?.once('data', () => child.stdout?.destroy());
     const [complaint, [code]] = await Promise.all([
       text(child.stderr as NodeJS.ReadableStream),
       once(child, 'exit') as Promise<[number]>,
     ]);
     expect([code, complaint]).toEqual([141, '']);
-    const left = await run(sandbox('exec', sandboxId, '--', 'pgrep -c -x chatter || true'));
+    const left = await runSkerry(sandbox('exec', sandboxId, '--', 'pgrep -c -x chatter || true'));
     expect(left.stdout).toBe('0\n');
   });
 });
@@ -177,23 +167,23 @@ describe('skerry sandbox list, info and kill', () => {
   it('prints a table, objects or ids, and kills all', async () => {
     const one = await stack.createSandbox({ metadata: { name: 'first\u001b[2J' } });
     const two = await stack.createSandbox();
-    const { stdout: table } = await run(sandbox('list'));
+    const { stdout: table } = await runSkerry(sandbox('list'));
     expect(table).toMatch(/^ID +TEMPLATE +STATE +AGE +ENDS IN +METADATA\n/);
     expect(table).toMatch(
       new RegExp(`^${one.sandboxId}  base +running +\\d+s +\\dm +name=first\\\\x1b\\[2J$`, 'm'),
     );
-    const { stdout: ids } = await run(sandbox('list', '--quiet', '--state', 'running'));
+    const { stdout: ids } = await runSkerry(sandbox('list', '--quiet', '--state', 'running'));
     expect(ids.split('\n')).toEqual(expect.arrayContaining([one.sandboxId, two.sandboxId]));
-    const { stdout: info } = await run(sandbox('info', two.sandboxId));
+    const { stdout: info } = await runSkerry(sandbox('info', two.sandboxId));
     expect(info).toMatch(
       /^id +i\w+\ntemplate +base\nstate +running\nstarted +.* \d+s ago\nends +.*Z\ncpu +2\nmemory +\d+ MiB\n/,
     );
-    const { stdout: json } = await run(sandbox('info', '--json', two.sandboxId));
+    const { stdout: json } = await runSkerry(sandbox('info', '--json', two.sandboxId));
     expect(JSON.parse(json)).toMatchObject({ sandboxId: two.sandboxId, state: 'running' });
-    const killed = await run(sandbox('kill', '--all'));
+    const killed = await runSkerry(sandbox('kill', '--all'));
     expect(killed.stdout.split('\n')).toEqual(expect.arrayContaining([one.sandboxId, two.sandboxId]));
-    expect((await run(sandbox('list'))).stdout).toBe('ID  TEMPLATE  STATE  AGE  ENDS IN  METADATA\n');
-    expect(await run(sandbox('kill'))).toMatchObject({
+    expect((await runSkerry(sandbox('list'))).stdout).toBe('ID  TEMPLATE  STATE  AGE  ENDS IN  METADATA\n');
+    expect(await runSkerry(sandbox('kill'))).toMatchObject({
       code: 1,
       stderr: 'skerry: name the sandboxes, or give --all\n',
     });
@@ -202,84 +192,14 @@ describe('skerry sandbox list, info and kill', () => {
   it('leaves a paused sandbox paused when it is shown', async () => {
     const { sandboxId } = await stack.createSandbox();
     await Sandbox.pause(sandboxId, { ...stack.connection, memory: false });
-    expect((await run(sandbox('info', sandboxId))).stdout).toMatch(/^ends +never while paused$/m);
-    expect((await run(sandbox('list'))).stdout).toMatch(
+    expect((await runSkerry(sandbox('info', sandboxId))).stdout).toMatch(/^ends +never while paused$/m);
+    expect((await runSkerry(sandbox('list'))).stdout).toMatch(
       new RegExp(`^${sandboxId}  base +paused +\\d+s +-$`, 'm'),
     );
-    expect((await run(sandbox('explain', sandboxId))).stdout).toMatch(
+    expect((await runSkerry(sandbox('explain', sandboxId))).stdout).toMatch(
       /^where {4}the machine of the server\n\S+Z {2}sandbox started\n\S+Z {2}sandbox paused\n$/,
     );
-    expect(await run(sandbox('explain', 'inone'))).toMatchObject({ code: 1 });
-  });
-});
-
-describe('skerry sandbox cp', () => {
-  it('copies a folder in and out with modes, links and odd names, into what exists', async () => {
-    const { sandboxId: id } = await stack.createSandbox();
-    const here = await newFolder();
-    const project = join(here, 'project');
-    await mkdir(join(project, 'sub dir'), { recursive: true });
-    await writeFile(join(project, 'sub dir', 'ü\n.txt'), 'text');
-    await writeFile(join(project, 'run.sh'), '#!/bin/sh\necho ran\n');
-    await chmod(join(project, 'run.sh'), 0o755);
-    await symlink('run.sh', join(project, 'link'));
-    await writeFile(join(project, 'large'), Buffer.alloc(5 << 20, 1));
-    expect(await run(sandbox('cp', project, `${id}:`))).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect((await run(sandbox('exec', id, '--', './project/link; stat -c %U project/large'))).stdout).toBe(
-      'ran\nuser\n',
-    );
-    expect(await run(sandbox('cp', `${id}:project`, join(here, 'back')))).toMatchObject({ code: 0 });
-    expect(await readFile(join(here, 'back', 'sub dir', 'ü\n.txt'), 'utf8')).toBe('text');
-    expect(await readlink(join(here, 'back', 'link'))).toBe('run.sh');
-    expect((await stat(join(here, 'back', 'run.sh'))).mode & 0o777).toBe(0o755);
-    expect((await stat(join(here, 'back', 'large'))).size).toBe(5 << 20);
-    expect((await run(sandbox('exec', id, '--', 'ls -A /tmp'))).stdout).not.toContain('skerry-copy');
-  });
-
-  it('copies one file under another name and into a folder, and says which file is missing', async () => {
-    const { sandboxId: id } = await stack.createSandbox();
-    const here = await newFolder();
-    await writeFile(join(here, 'a:b'), '\u0000binary');
-    expect(await run(sandbox('cp', join(here, 'a:b'), `${id}:/home/user/c`))).toMatchObject({ code: 0 });
-    const out = [`${id}:/home/user/c`, here] as const;
-    const copied = await run(sandbox('cp', '--json', ...out));
-    expect(JSON.parse(copied.stdout)).toEqual({
-      sandboxId: id,
-      source: out[0],
-      destination: here,
-      bytes: '\u0000binary'.length,
-    });
-    expect(await readFile(join(here, 'c'), 'utf8')).toBe('\u0000binary');
-    const missing = await run(sandbox('cp', `${id}:/none`, here));
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/^skerry: .*\/none.*\n$/) });
-    const neither = await run(sandbox('cp', 'a', 'b'));
-    expect(neither.stderr).toBe(
-      'skerry: one of the two is ID:PATH in a sandbox, the other a path on this machine\n',
-    );
-  });
-
-  it('writes nothing outside of the destination, whatever the archive of the sandbox says', async () => {
-    const { sandboxId: id } = await stack.createSandbox();
-    const here = await newFolder();
-    // A tar of the sandbox that answers with a link out of the folder, and a file through it.
-    const hostile = `mkdir -p evil/x ~/bin && ln -s ${here} evil/x/out && cat > /usr/local/bin/tar <<'END'
-#!/usr/bin/python3
-import io, sys, tarfile
-with tarfile.open(sys.argv[2], 'w') as archive:
-    link = tarfile.TarInfo('out'); link.type = tarfile.SYMTYPE; link.linkname = '${here}'
-    archive.addfile(link)
-    for name in ('out/through', '../above', '${here}/absolute'):
-        entry = tarfile.TarInfo(name); entry.size = 4
-        archive.addfile(entry, io.BytesIO(b'evil'))
-END
-chmod +x /usr/local/bin/tar`;
-    expect(await run(sandbox('exec', '-u', 'root', '-C', '/home/user', id, '--', hostile))).toMatchObject({
-      code: 0,
-    });
-    const into = join(here, 'into');
-    await run(sandbox('cp', `${id}:/home/user/evil`, into));
-    for (const name of ['through', 'above', 'absolute'])
-      await expect(stat(join(here, name))).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await runSkerry(sandbox('explain', 'inone'))).toMatchObject({ code: 1 });
   });
 });
 
@@ -300,13 +220,23 @@ while piece := peer.recv(1000):
 describe('skerry sandbox url and port open', () => {
   it('serves a port of the sandbox on this machine, WebSockets too, until it is interrupted', async () => {
     const { sandboxId: id } = await stack.createSandbox();
-    const url = (await run(sandbox('url', id, '8080'))).stdout;
+    const url = (await runSkerry(sandbox('url', id, '8080'))).stdout;
     expect(url).toMatch(new RegExp(`^https?://8080-${id}\\..*\\n$`));
-    const opened = start(['sandbox', 'port', 'open', '--data', stack.dataDir, '--local', '0', id, '8080']);
+    const opened = startSkerry([
+      'sandbox',
+      'port',
+      'open',
+      '--data',
+      stack.dataDir,
+      '--local',
+      '0',
+      id,
+      '8080',
+    ]);
     const address = await firstLine(opened);
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect((await fetch(address)).status).toBe(502);
-    const server = start(
+    const server = startSkerry(
       sandbox('exec', id, '--', 'mkdir w; cd w; echo served > f; exec python3 -u -m http.server 8080'),
     );
     await firstLine(server);
@@ -314,12 +244,12 @@ describe('skerry sandbox url and port open', () => {
     const { apiUrl = '', apiKey = '' } = stack.connection;
     const elsewhere = ['--api-url', apiUrl, '--api-key', apiKey, '--data', join(stack.dataDir, 'none')];
     const byUrl = await firstLine(
-      start(['sandbox', 'port', 'open', ...elsewhere, '--local', '0', id, '8080']),
+      startSkerry(['sandbox', 'port', 'open', ...elsewhere, '--local', '0', id, '8080']),
     );
     expect(await (await fetch(`${byUrl}/f`)).text()).toBe('served\n');
     server.kill('SIGTERM');
     await once(server, 'exit');
-    const upgrader = start(sandbox('exec', id, '--', `exec python3 -u -c '${upgrade}'`));
+    const upgrader = startSkerry(sandbox('exec', id, '--', `exec python3 -u -c '${upgrade}'`));
     await firstLine(upgrader);
     const request = get(address, { headers: { connection: 'Upgrade', upgrade: 'shout' } });
     const [, socket] = (await once(request, 'upgrade')) as [unknown, Socket];
@@ -335,7 +265,7 @@ describe('skerry context', () => {
   it('keeps servers by name for its owner alone, and never prints a key', async () => {
     const { apiUrl = '', apiKey = '' } = stack.connection;
     const inContext = async (...argv: string[]) => {
-      const result = await run(argv);
+      const result = await runSkerry(argv);
       expect(result.stdout + result.stderr).not.toContain(apiKey);
       return result;
     };
@@ -363,12 +293,12 @@ describe('what goes wrong', () => {
     const { port } = free.address() as AddressInfo;
     free.close();
     const unserved = ['--api-url', `http://127.0.0.1:${port}`, '--api-key', 'k'];
-    const refused = await run(['sandbox', 'list', ...unserved]);
+    const refused = await runSkerry(['sandbox', 'list', ...unserved]);
     expect(refused.stderr).toMatch(
       /^skerry: the connection failed: [^\n]+\n {2}start the server with "skerry up"[^\n]*\n$/,
     );
-    expect((await run(['--debug', 'sandbox', 'list', ...unserved])).stderr).toMatch(/\n {4}at .*\.js/);
-    const key = await run([
+    expect((await runSkerry(['--debug', 'sandbox', 'list', ...unserved])).stderr).toMatch(/\n {4}at .*\.js/);
+    const key = await runSkerry([
       'sandbox',
       'list',
       '--api-url',

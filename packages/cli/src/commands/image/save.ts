@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { templates } from '@skerry/sdk/template';
@@ -9,6 +7,8 @@ import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson } from '../../output/print.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
+import { writeWhole } from '../../output/write-whole.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { output: string; json?: boolean; quiet?: boolean };
 
@@ -29,38 +29,29 @@ export function saveImageCommand(): Command {
     using line = createProgressLine();
     const isShown = !json && !quiet;
     if (isShown) line.show({ message: 'packing the image' });
-    const { archive, sizeBytes } = await templates.save(template, connection);
     const hash = createHash('sha256');
     let receivedBytes = 0;
-    let shownAt = 0;
-    const counted = new Transform({
-      transform(chunk: Uint8Array, _encoding, done) {
-        hash.update(chunk);
-        receivedBytes += chunk.length;
-        const fraction = receivedBytes / sizeBytes;
-        if (isShown && process.stderr.isTTY && fraction - shownAt > 0.01) {
-          shownAt = fraction;
-          line.show({ message: `writing ${output}`, fraction });
-        }
-        done(null, chunk);
-      },
+    await untilInterrupted(async (signal) => {
+      const { archive, sizeBytes } = await templates.save(template, { ...connection, signal });
+      let shownAt = 0;
+      const counted = new Transform({
+        transform(chunk: Uint8Array, _encoding, done) {
+          hash.update(chunk);
+          receivedBytes += chunk.length;
+          const fraction = receivedBytes / sizeBytes;
+          if (isShown && process.stderr.isTTY && fraction - shownAt > 0.01) {
+            shownAt = fraction;
+            line.show({ message: `writing ${output}`, fraction });
+          }
+          done(null, chunk);
+        },
+      });
+      const body = Readable.fromWeb(archive as never);
+      if (output === '-') await pipeline(body, counted, process.stdout, { end: false, signal });
+      else await writeWhole(output, (into) => pipeline(body, counted, into, { signal }));
     });
-    const body = Readable.fromWeb(archive as never);
-    if (output === '-') await pipeline(body, counted, process.stdout, { end: false });
-    else await writeWhole(output, (part) => pipeline(body, counted, createWriteStream(part)));
     if (!json) return;
     const digest = `sha256:${hash.digest('hex')}`;
     printJson({ template, file: output, sizeBytes: receivedBytes, digest });
   });
-}
-
-/** An archive that is cut off leaves nothing. */
-async function writeWhole(file: string, write: (part: string) => Promise<void>): Promise<void> {
-  const part = `${file}.part`;
-  try {
-    await write(part);
-    await rename(part, file);
-  } finally {
-    await rm(part, { force: true });
-  }
 }

@@ -1,9 +1,9 @@
 import { type StorageUsage, storage } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { formatBytes } from '../../output/format-bytes.ts';
 import { printJsonLines, printLine, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
-import { formatBytes } from './format-bytes.ts';
 import { withPlaces } from './places.ts';
 import { toTitle } from './to-title.ts';
 

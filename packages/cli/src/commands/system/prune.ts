@@ -3,9 +3,9 @@ import { storage } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { formatBytes } from '../../output/format-bytes.ts';
 import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
-import { formatBytes } from './format-bytes.ts';
 import { withPlaces } from './places.ts';
 import { toTitle } from './to-title.ts';
 

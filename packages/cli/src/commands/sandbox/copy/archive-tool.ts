@@ -1,17 +1,39 @@
 import { randomUUID } from 'node:crypto';
+import { posix } from 'node:path';
 import { CommandExitError, type Sandbox } from '@skerry/sdk';
 import { CliError } from '../../../cli-error.ts';
 import { quoteWords } from '../attached/quote-words.ts';
+import type { CopyOptions } from './copy-options.ts';
 
-/** Where an archive stands in a sandbox while it is copied. */
-export const archivePath = (): string => `/tmp/.skerry-copy-${randomUUID()}.tar`;
+type ToolOptions = Pick<CopyOptions, 'user' | 'signal'>;
+
+/** Where something stands in a folder of a sandbox while it is copied. */
+export const temporaryPath = (folder = '/tmp'): string => posix.join(folder, `.skerry-copy-${randomUUID()}`);
 
 /** Runs a program of the sandbox to its end, without limit of time. Throws `CliError` with what it complained about. */
-export async function runTool(sandbox: Sandbox, words: string[], user: string | undefined): Promise<void> {
+export async function runTool(sandbox: Sandbox, words: string[], options: ToolOptions): Promise<void> {
   try {
-    await sandbox.commands.run(quoteWords(words), { user, timeoutMs: 0 });
+    await sandbox.commands.run(quoteWords(words), { ...options, timeoutMs: 0 });
   } catch (error) {
     if (!(error instanceof CommandExitError)) throw error;
     throw new CliError(`in the sandbox: ${error.stderr.trim() || error.message}`);
   }
 }
+
+/** Prints the path, or the nearest folder above that exists, when the user may not write there. */
+const FIND_OBSTACLE = `p=$1
+while [ ! -e "$p" ]; do case $p in */*) p=\${p%/*}; p=\${p:-/};; *) p=.;; esac; done
+[ -w "$p" ] || { echo "no right to write to $p: --user root has it" >&2; exit 1; }`;
+
+/** Throws `CliError` when the user may not write the path. The agent writes files for every user, and would not refuse it. */
+export const requireWritable = (sandbox: Sandbox, path: string, options: ToolOptions): Promise<void> =>
+  runTool(sandbox, ['sh', '-c', FIND_OBSTACLE, 'sh', path], options);
+
+/** Removes a path of the sandbox, also after the copy was interrupted, or reports nothing: the sandbox may have ended. */
+export async function discard(sandbox: Sandbox, path: string, { user }: ToolOptions): Promise<void> {
+  await sandbox.files.remove(path, { user, requestTimeoutMs: DISCARD_MS }).catch(() => {
+    // What the copy failed with says why; another error here would hide it.
+  });
+}
+
+const DISCARD_MS = 10_000;

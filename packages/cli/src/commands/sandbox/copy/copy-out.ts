@@ -1,64 +1,109 @@
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, join, posix, resolve } from 'node:path';
-import { Readable, Transform } from 'node:stream';
+import { constants } from 'node:fs';
+import { access, chmod, mkdtemp, rm, stat } from 'node:fs/promises';
+import { dirname, join, posix, resolve } from 'node:path';
+import { Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Sandbox } from '@skerry/sdk';
-import { extract } from 'tar';
-import { archivePath, runTool } from './archive-tool.ts';
-import type { CopyOptions } from './copy-in.ts';
+import { CliError } from '../../../cli-error.ts';
+import { writeWhole } from '../../../output/write-whole.ts';
+import { discard, runTool, temporaryPath } from './archive-tool.ts';
+import type { CopyOptions } from './copy-options.ts';
+import { mergeFolder } from './merge-folder.ts';
+import { type LeftOut, toArchiveError, unpack } from './unpack.ts';
+
+export interface CopyOutOptions extends CopyOptions {
+  /** The most bytes that are received; undefined for no limit. */
+  maxBytes: number | undefined;
+  /** Called for each entry of a folder that is not copied. */
+  onLeftOut: LeftOut;
+}
 
 /**
- * Copies a file or a folder out of a sandbox: into `destination` when that is a folder here, otherwise as `destination`. What it
- * holds is not trusted: nothing is written outside of `destination`, and no owner and no set-user-id bit is taken over.
+ * Copies a file or a folder out of a sandbox: into `destination` when that is a folder here, otherwise as `destination`. Code in the
+ * sandbox may answer in place of the agent, so nothing that it says becomes a name here: the last part of `source` is the name. A
+ * copy is complete before it gets that name, and one that fails leaves nothing. No owner and no set-user-id bit is taken over.
  */
 export async function copyOut(
   sandbox: Sandbox,
   source: string,
   destination: string,
-  { user, onBytes }: CopyOptions,
+  options: CopyOutOptions,
 ): Promise<void> {
-  const info = await sandbox.files.getInfo(source, { user });
-  // What does not exist yet is made; any other obstacle shows when it is written.
-  const folder = await stat(destination).catch(() => undefined);
-  const target = folder?.isDirectory() ? join(destination, basename(info.path)) : resolve(destination);
-  if (info.type !== 'directory') {
-    const part = `${target}.part`;
-    try {
-      const body = await sandbox.files.read(source, { user, format: 'stream' });
-      const executable = info.mode & 0o111;
-      await pipeline(
-        Readable.fromWeb(body as never),
-        counted(onBytes),
-        createWriteStream(part, { mode: executable ? 0o777 : 0o666 }),
-      );
-      await rename(part, target);
-    } finally {
-      await rm(part, { force: true });
-    }
-    return;
-  }
-  const archive = archivePath();
+  const target = await findTarget(source, destination);
+  const { user, signal } = options;
+  const { type, mode, path, sizeBytes } = await sandbox.files.getInfo(source, { user, signal });
+  // At its end the sandbox must still say what it said at first.
+  const check = async (): Promise<void> => {
+    const now = await sandbox.files.getInfo(source, { user, signal });
+    if (now.type !== type)
+      throw new CliError(`${source} was a ${type} and is now a ${now.type}: it was not copied`);
+  };
+  if (type === 'file') {
+    options.transfer.expect(sizeBytes);
+    const fileMode = mode & 0o111 ? 0o777 : 0o666;
+    await copyFileOut(sandbox, { source, target, fileMode, check }, options);
+  } else if (type === 'directory') await copyFolderOut(sandbox, { path, target, check }, options);
+  else throw new CliError(`${source} is neither a file nor a folder`);
+}
+
+/** Rejects before anything is asked of the sandbox where this process may not write. */
+async function findTarget(source: string, destination: string): Promise<string> {
+  // What does not exist yet is made; any other obstacle shows below.
+  const there = await stat(destination).catch(() => undefined);
+  const name = posix.basename(source);
+  if (there?.isDirectory() && ['', '.', '..'].includes(name))
+    throw new CliError(`"${source}" has no name for a copy in a folder: end the destination with one`);
+  const target = resolve(there?.isDirectory() ? join(destination, name) : destination);
+  await access(dirname(target), constants.W_OK | constants.X_OK);
+  return target;
+}
+
+async function copyFileOut(
+  sandbox: Sandbox,
+  copy: { source: string; target: string; fileMode: number; check: () => Promise<void> },
+  options: CopyOutOptions,
+): Promise<void> {
+  const write = async (into: Writable): Promise<void> => {
+    await receive(sandbox, copy.source, into, options);
+    await copy.check();
+  };
+  await writeWhole(copy.target, write, { mode: copy.fileMode });
+}
+
+async function copyFolderOut(
+  sandbox: Sandbox,
+  copy: { path: string; target: string; check: () => Promise<void> },
+  options: CopyOutOptions,
+): Promise<void> {
+  const archive = temporaryPath();
+  const part = await mkdtemp(join(dirname(copy.target), '.skerry-copy-'));
   try {
-    await runTool(sandbox, ['tar', '-cf', archive, '-C', posix.normalize(info.path), '.'], user);
-    const body = await sandbox.files.read(archive, { user, format: 'stream' });
-    await mkdir(target, { recursive: true });
-    // node-tar strips "/" and "..", and writes through no symbolic link that it has made.
-    const unpack = extract({ cwd: target, preserveOwner: false, strict: true });
-    await pipeline(
-      Readable.fromWeb(body as never),
-      counted(onBytes),
-      unpack as unknown as NodeJS.WritableStream,
-    );
+    await runTool(sandbox, ['tar', '-cf', archive, '-C', posix.normalize(copy.path), '.'], options);
+    const { user, signal } = options;
+    options.transfer.expect((await sandbox.files.getInfo(archive, { user, signal })).sizeBytes);
+    await receive(sandbox, archive, unpack(part, options.onLeftOut), options).catch((error: unknown) => {
+      throw toArchiveError(error);
+    });
+    await copy.check();
+    await chmod(part, 0o777 & ~process.umask());
+    await mergeFolder(part, copy.target);
   } finally {
-    await sandbox.files.remove(archive, { user });
+    await Promise.all([rm(part, { recursive: true, force: true }), discard(sandbox, archive, options)]);
   }
 }
 
-const counted = (onBytes: (count: number) => void): Transform =>
-  new Transform({
+async function receive(
+  sandbox: Sandbox,
+  path: string,
+  into: Writable,
+  { user, signal, maxBytes, transfer }: CopyOutOptions,
+): Promise<void> {
+  const body = await sandbox.files.read(path, { user, signal, maxBytes, format: 'stream' });
+  const counted = new Transform({
     transform(chunk: Uint8Array, _encoding, done) {
-      onBytes(chunk.length);
+      transfer.add(chunk.length);
       done(null, chunk);
     },
   });
+  await pipeline(Readable.fromWeb(body as never), counted, into);
+}
