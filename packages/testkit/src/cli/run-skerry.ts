@@ -6,19 +6,21 @@ import { skerryProgram } from '../stack/skerry-program.ts';
 
 interface RunOptions {
   cwd?: string | undefined;
+  /** The folder of its configuration. Default: none, so that contexts that this user has kept do not count. */
+  configDir?: string | undefined;
   /** Default: empty. */
   input?: string;
 }
 
-/** Starts the command line, without the contexts that this user has kept. It is killed at the end of the test. */
+/** Starts the command line. It is killed at the end of the test. */
 export function startSkerry(
   argv: readonly string[],
-  { cwd }: Pick<RunOptions, 'cwd'> = {},
+  { cwd, configDir = '/nowhere' }: Omit<RunOptions, 'input'> = {},
 ): ChildProcessWithoutNullStreams {
   const child = spawn(process.execPath, [skerryProgram, ...argv], {
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, XDG_CONFIG_HOME: '/nowhere' },
+    env: { ...process.env, XDG_CONFIG_HOME: configDir },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
@@ -27,9 +29,9 @@ export function startSkerry(
 /** Runs the command line to its end. */
 export async function runSkerry(
   argv: readonly string[],
-  { input = '', cwd }: RunOptions = {},
+  { input = '', ...place }: RunOptions = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = startSkerry(argv, { cwd });
+  const child = startSkerry(argv, place);
   child.stdin.end(input);
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),

@@ -264,13 +264,14 @@ describe('skerry sandbox url and port open', () => {
 describe('skerry context', () => {
   it('keeps servers by name for its owner alone, and never prints a key', async () => {
     const { apiUrl = '', apiKey = '' } = stack.connection;
+    const configDir = join(stack.dataDir, 'config');
     const inContext = async (...argv: string[]) => {
-      const result = await runSkerry(argv);
+      const result = await runSkerry(argv, { configDir });
       expect(result.stdout + result.stderr).not.toContain(apiKey);
       return result;
     };
     await inContext('context', 'add', 'here', '--api-url', apiUrl, '--api-key', apiKey);
-    const file = join(stack.dataDir, 'no-config/skerry/contexts.json');
+    const file = join(stack.dataDir, 'config/skerry/contexts.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await inContext('sandbox', 'list', '--context', 'here', '-q')).code).toBe(0);
     await inContext('context', 'use', 'here');
