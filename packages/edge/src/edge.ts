@@ -79,7 +79,8 @@ export const createEdge = (options: EdgeOptions): Edge => {
       sendError(request, response, { status: 429, message, target, connectionLimit });
       return;
     }
-    const release = run.track(client);
+    const waiting = run.track(client);
+    const release = (): void => waiting.done();
     // After an upgrade the run can send bytes as long as the connection lasts.
     (change === undefined ? response : client).once('close', release);
     forward({
@@ -89,6 +90,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
       target,
       checked,
       run,
+      waiting,
       addsProtocolVersion: !requireProtocolVersion && lacksProtocolVersion(target, request),
       onFailure(error) {
         explain(error, { request, response, target, route, release }).catch((cause: unknown) =>

@@ -13,8 +13,9 @@ import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type CheckedRequest, notForAgent } from './agent-access.ts';
 import { hasBody, isChunked, toForwardedHeaders, toForwardedTrailers, toHead } from './headers.ts';
 import { maxHeaderBytes } from './server-options.ts';
+import { followStream } from './stream-end.ts';
 import type { Target } from './target.ts';
-import { type Run, readerOf, reset } from './upstream.ts';
+import { type Run, readerOf, reset, type Waiting } from './upstream.ts';
 import { largeBodyBytes, passLargeBody } from './workarounds/pass-large-body.ts';
 
 export interface Exchange {
@@ -26,6 +27,8 @@ export interface Exchange {
   /** Set for a request to the agent. */
   readonly checked?: CheckedRequest | undefined;
   readonly run: Run;
+  /** The client, which waits for the response. */
+  readonly waiting: Waiting;
   /** Whether a Connect call that declares no protocol version gets the current one. */
   readonly addsProtocolVersion: boolean;
   /** Called when there is no response from inside; the caller answers the request. */
@@ -169,7 +172,10 @@ const mayCarryTrailers = (
 const toTrailerField = ({ headers }: IncomingMessage): string[] =>
   headers.trailer === undefined ? [] : ['Trailer', headers.trailer];
 
-const passBack = (answer: IncomingMessage, { request, response, checked }: Exchange): void => {
+const passBack = (
+  answer: IncomingMessage,
+  { request, response, client, checked, waiting }: Exchange,
+): void => {
   const headers = toForwardedHeaders(answer, checked && ownId);
   if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));
   const hasTrailers = isChunked(answer) && mayCarryTrailers(request, answer);
@@ -180,6 +186,7 @@ const passBack = (answer: IncomingMessage, { request, response, checked }: Excha
   if (sizeBytes === undefined || reader === undefined || request.method === 'HEAD') {
     // Before the listener of `pipe`, which ends the response.
     if (hasTrailers) answer.once('end', () => response.addTrailers(toForwardedTrailers(answer)));
+    if (checked !== undefined) waiting.onEnd = followStream(answer, response, client);
     answer.on('data', notePassed).pipe(response);
   } else passLargeBody(answer, response, { reader, sizeBytes });
   // Waits for one turn of the event loop: the first bytes of the body, if they are here, share a packet with the head.

@@ -19,14 +19,20 @@ export interface Run {
   readonly agent: Agent;
   /** Aborted when the run has ended. */
   readonly ended: AbortSignal;
-  /**
-   * Records that a client waits for a response from this run: its connection is reset if the run ends before the
-   * returned function is called.
-   */
-  track(client: Socket): () => void;
+  /** Records that a client waits for a response from this run: its connection is reset if the run ends before that is done. */
+  track(client: Socket): Waiting;
   /** The number of clients that wait now. */
   underWay(): number;
-  end(): void;
+  /** Ends every connection. The edge may end before the sandbox does: then `onEnd` of a client is not called. */
+  end(options: { hasSandboxEnded: boolean }): void;
+}
+
+/** A client that waits for the end of its response. */
+export interface Waiting {
+  /** The response is complete, or no longer of this run. */
+  done(): void;
+  /** Called instead of the reset when the sandbox has ended. Returns false when the reset is needed after all. */
+  onEnd: (() => boolean) | undefined;
 }
 
 /** The runs that have or had traffic, by sandbox id and run id. */
@@ -52,12 +58,12 @@ export const createUpstreams = (): Upstreams => {
     },
     end(sandboxId, runId) {
       const key = `${sandboxId}/${runId}`;
-      runs.get(key)?.end();
+      runs.get(key)?.end({ hasSandboxEnded: true });
       runs.delete(key);
     },
     underWay: () => [...runs.values()].reduce((sum, run) => sum + run.underWay(), 0),
     endAll() {
-      for (const run of runs.values()) run.end();
+      for (const run of runs.values()) run.end({ hasSandboxEnded: false });
       runs.clear();
     },
   };
@@ -66,22 +72,22 @@ export const createUpstreams = (): Upstreams => {
 const createRun = (route: Route): Run => {
   const controller = new AbortController();
   // One entry for each request, because one connection can carry several open requests.
-  const waiting = new Set<{ client: Socket }>();
+  const waiting = new Set<Waiting & { client: Socket }>();
   // The HTTP agent follows a server inside that announces a shorter keep-alive.
   const agent = new RunAgent({ keepAlive: true, timeout: unusedMs }, route, controller.signal);
   return {
     agent,
     ended: controller.signal,
     track(client) {
-      const entry = { client };
+      const entry = { client, onEnd: undefined, done: () => void waiting.delete(entry) };
       waiting.add(entry);
-      return () => waiting.delete(entry);
+      return entry;
     },
     underWay: () => waiting.size,
-    end() {
+    end({ hasSandboxEnded }) {
       controller.abort();
       // A reset, not a proper end: clients take a proper end for a protocol error instead of a killed sandbox.
-      for (const { client } of waiting) reset(client);
+      for (const { client, onEnd } of waiting) if (!hasSandboxEnded || onEnd?.() !== true) reset(client);
       waiting.clear();
       agent.destroy();
     },

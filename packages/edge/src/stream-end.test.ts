@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { agentHost, answerTo, host, id, net, send, useLoopback } from './loopback-client.ts';
+
+useLoopback();
+
+const envelope = (text: string): Buffer => {
+  const head = Buffer.from([0, 0, 0, 0, 0]);
+  head.writeUInt32BE(text.length, 1);
+  return Buffer.concat([head, Buffer.from(text)]);
+};
+const said = [envelope('{"event":{}}'), envelope(''), envelope('x'.repeat(300))];
+
+/** Opens a stream whose server sends these bytes and goes on, and resolves when they have arrived. */
+const open = async (
+  pieces: readonly Buffer[],
+  { type = 'application/connect+json', port = 49_983 } = {},
+): Promise<{ answer: IncomingMessage; rest: Promise<Buffer> }> => {
+  await net.serve(id, port, async (_req, res) => {
+    res.writeHead(200, { 'content-type': type });
+    for (const piece of pieces) {
+      res.write(piece);
+      await new Promise(setImmediate);
+    }
+  });
+  const headers = { host: port === 49_983 ? agentHost : host(port) };
+  const client = send({ method: 'POST', path: '/process.Process/Start', headers });
+  client.on('error', () => undefined);
+  const answer = await answerTo(client);
+  let arrivedBytes = 0;
+  answer.on('data', (chunk: Buffer) => {
+    arrivedBytes += chunk.length;
+  });
+  const rest = buffer(answer);
+  rest.catch(() => undefined);
+  await expect.poll(() => arrivedBytes).toBe(Buffer.concat(pieces).length);
+  return { answer, rest };
+};
+
+const cut = { code: 'ECONNRESET' };
+
+describe('a stream from the agent whose sandbox ends', () => {
+  it.each(['application/connect+json', 'application/connect+proto'])(
+    'ends with the error of a sandbox that is not there: %s',
+    async (type) => {
+      const all = Buffer.concat(said);
+      // Cut at places that are no borders of envelopes.
+      const pieces = [all.subarray(0, 3), all.subarray(3, 19), all.subarray(19, 24), all.subarray(24)];
+      const { rest, answer } = await open(pieces, { type });
+      net.end(id);
+      const bytes = await rest;
+      expect(bytes.subarray(0, all.length).equals(all)).toBe(true);
+      const last = bytes.subarray(all.length);
+      expect([last[0], last.readUInt32BE(1)]).toEqual([2, last.length - 5]);
+      expect(JSON.parse(last.subarray(5).toString())).toEqual({
+        error: { code: 'unavailable', message: 'The sandbox was not found' },
+      });
+      expect(answer.complete).toBe(true);
+    },
+  );
+
+  it.each([
+    ['in the middle of the content of an envelope', Buffer.concat(said).subarray(0, -1)],
+    ['in the middle of the head of an envelope', Buffer.concat([...said, Buffer.from([0, 0])])],
+    ['behind the last envelope', Buffer.concat([...said, Buffer.from([2, 0, 0, 0, 2, 123, 125])])],
+  ])('is reset %s', async (_where, bytes) => {
+    const { rest } = await open([bytes]);
+    net.end(id);
+    await expect(rest).rejects.toMatchObject(cut);
+  });
+
+  it('is reset where it is no stream of the protocol, or one of another port', async () => {
+    for (const options of [{ type: 'application/json' }, { port: 3000 }]) {
+      const { rest } = await open(said, options);
+      net.end(id);
+      await expect(rest).rejects.toMatchObject(cut);
+      net.start(id);
+    }
+  });
+
+  it('is reset when the edge ends, and the sandbox does not', async () => {
+    const { rest } = await open(said);
+    await net.edge.close();
+    await expect(rest).rejects.toMatchObject(cut);
+  });
+});
