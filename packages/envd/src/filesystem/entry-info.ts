@@ -12,10 +12,12 @@ const toType = (stats: BigIntStats): FileType => {
   return stats.isDirectory() ? FileType.DIRECTORY : FileType.UNSPECIFIED;
 };
 
-const followLink = (path: string): { target: string; stats: BigIntStats | undefined } => {
+const followLink = (
+  path: string,
+  at: string | Buffer,
+): { target: string; stats: BigIntStats | undefined } => {
   try {
-    const target = realpathSync.native(path);
-    return { target, stats: statSync(target, { bigint: true }) };
+    return { target: realpathSync.native(at), stats: statSync(at, { bigint: true }) };
   } catch {
     // A dangling or circular link: the protocol reports its own path as the target.
     return { target: path, stats: undefined };
@@ -31,10 +33,10 @@ const toTimestamp = (ns: bigint) => {
 
 /**
  * Describes what is at an absolute path, without following a final link: of a link, `type` and `mode` are those of its
- * target. Throws the errno of lstat(2).
+ * target. `at` has the bytes of a path that is not UTF-8. Throws the errno of lstat(2).
  */
-export const readEntryInfo = (path: string, names: AccountNames): EntryInfo => {
-  const stats = lstatSync(path, { bigint: true });
+export const readEntryInfo = (path: string, names: AccountNames, at: string | Buffer = path): EntryInfo => {
+  const stats = lstatSync(at, { bigint: true });
   const entry = create(EntryInfoSchema);
   entry.name = basename(path);
   entry.path = path;
@@ -43,13 +45,13 @@ export const readEntryInfo = (path: string, names: AccountNames): EntryInfo => {
   entry.owner = names.userName(Number(stats.uid));
   entry.group = names.groupName(Number(stats.gid));
   entry.modifiedTime = toTimestamp(stats.mtimeNs);
-  entry.metadata = { ...readMetadata(path) };
+  entry.metadata = typeof at === 'string' ? { ...readMetadata(at) } : {};
   if (!stats.isSymbolicLink()) {
     entry.type = toType(stats);
     entry.mode = toModeBits(stats);
     return entry;
   }
-  const link = followLink(path);
+  const link = followLink(path, at);
   entry.symlinkTarget = link.target;
   if (link.stats !== undefined) {
     entry.type = toType(link.stats);

@@ -7,6 +7,7 @@ import { follow, SILENCE } from '../host/event-queue.ts';
 import { keepaliveMsOf, userOf, whenGone } from '../rpc/context.ts';
 import type { SettingsStore } from '../settings.ts';
 import { isErrno } from '../system/errno.ts';
+import { unescapePath } from '../system/escaped-name.ts';
 import { makeDirectories } from '../system/make-directories.ts';
 import { parsePath } from '../system/path.ts';
 import type { Users } from '../system/users.ts';
@@ -38,7 +39,7 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
   const resolve = (path: string, context: HandlerContext): string =>
     parsePath(path, { user: userOf(context), workdir: settings.current.defaultWorkdir });
   const describe = (path: string, context: HandlerContext) => ({
-    entry: toEntryFor(context, readEntryInfo(path, users.names())),
+    entry: toEntryFor(context, readEntryInfo(path, users.names(), unescapePath(path))),
   });
 
   return {
@@ -72,7 +73,7 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
       const path = resolve(request.path, context);
       if (path === '/') throw invalid('the root directory cannot be removed');
       try {
-        await rm(path, { recursive: true, force: true });
+        await rm(unescapePath(path), { recursive: true, force: true });
       } catch (error) {
         if (!isErrno(error)) throw error;
         // "file/x" does not exist any more than "x" would.

@@ -457,7 +457,8 @@ export const FilesystemEventSchema: GenMessage<FilesystemEvent> = /*@__PURE__*/
  */
 export type EntryInfo = Message<"filesystem.EntryInfo"> & {
   /**
-   * The last component of the path.
+   * The last component of the path. Bytes that are not UTF-8 stand as `\xff`, and a backslash among them as `\x5c`. Stat
+   * and Remove find such a path when nothing has the name as it is written.
    *
    * @generated from field: string name = 1;
    */
