@@ -41,7 +41,7 @@ export async function reserve(store: Store, id: string, number: number): Promise
       metadata: { user: `user-${number % 100}`, purpose: 'benchmark' },
       envVars: { LANG: 'C.UTF-8' },
       secure: true,
-      allowInternet: null,
+      network: null,
       autoPause: null,
       cpuCount: 2,
       memoryMb: 512,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ApiError } from '@skerry/contract/error';
 import type { Clock } from './clock.ts';
 import { ensureSecretFile } from './secret-file.ts';
-import type { ApiKeyStore } from './store/store.ts';
+import type { ApiKeyStore } from './store/api-keys/api-key-store.ts';
 
 const form = /^e2b_[0-9a-f]{40}$/;
 

@@ -11,7 +11,7 @@ import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/listing.ts';
 import { createLogHandlers } from './handlers/logs.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
-import { notImplemented } from './handlers/not-implemented.ts';
+import { createNetworkHandlers } from './handlers/network.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
 import type {
   Caller,
@@ -179,10 +179,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createInspectionHandlers(context),
     ...createLogHandlers(context),
     ...createForkHandlers(context),
+    ...createNetworkHandlers(context),
     ...createStorageHandlers({ storage, isShared: nodes?.isShared ?? false }),
     ...createNodeHandlers({ ...context, nodes: options.nodes }),
     ...createExplainHandler({ ...context, nodes: options.nodes }),
-    ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });
   const authorise = async (request: IncomingMessage): Promise<void> => {

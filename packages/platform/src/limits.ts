@@ -35,3 +35,8 @@ export const defaultLimits: Limits = {
   buildCacheMb: 10_240,
   buildTimeoutMs: 60 * 60_000,
 };
+
+const PER_MIB_MS = 50;
+
+/** Returns the extra time of a start that reads so much memory back: slow disks read 20 MiB a second. */
+export const toMemoryExtraMs = (memoryMb: number): number => PER_MIB_MS * memoryMb;

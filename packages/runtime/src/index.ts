@@ -11,6 +11,7 @@ export { checkPreparedPrograms } from './drivers/program-hashes.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode, RuntimeLostError } from './error.ts';
 export type { HostLoad } from './host-load.ts';
 export { identifyProcess, isAlive, type ProcessIdentity } from './kernel/process-identity.ts';
+export type { NetworkPolicy } from './network/policy.ts';
 export { checkHost } from './probes/check-host.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectOptions } from '@skerry/contract/directory';
 import type { IsolationLevel } from '@skerry/contract/isolation';
+import type { NetworkPolicy } from './network/policy.ts';
 
 /**
  * The only way to make a sandbox. A driver implements it for one technology; `suite.ts` defines it as tests. Every
@@ -45,7 +46,7 @@ export interface InstanceSettings {
   id: string;
   hostname: string;
   limits: Limits;
-  network: { internet: boolean };
+  network: NetworkPolicy;
 }
 
 export interface Limits {
@@ -129,6 +130,13 @@ export interface Instance {
    * the host is full.
    */
   exportImage(options: { path: string; signal?: AbortSignal }): Promise<ExportedImage>;
+  /**
+   * Replaces the policy of a running instance and of its later runs. When it resolves, new connections obey the new one, and a TCP
+   * connection that it closes is reset by its next packet. Idempotent. Rejects with `unavailable` when the instance is not running, with
+   * `unsupported` when it cannot get a link to the host any more, and otherwise with `internal`: which of the two policies holds is then
+   * unknown until it is called again.
+   */
+  setNetwork(policy: NetworkPolicy): Promise<void>;
   usage(): Promise<Usage>;
   /** Ends every process and removes every trace, also what a pause kept. Idempotent, from any incomplete state. */
   stop(): Promise<void>;

@@ -31,6 +31,7 @@ export type { StdinData } from './process/process-input.ts';
 export type { Pty, PtyAttachOptions, PtyCreateOptions } from './process/pty.ts';
 export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './process/pty-handle.ts';
 export type { ForkOptions } from './sandbox/forks.ts';
+export type { NetworkRules, SandboxNetwork } from './sandbox/network.ts';
 export type { Page, Paginator } from './sandbox/paginator.ts';
 export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox/sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox/sandbox-info.ts';

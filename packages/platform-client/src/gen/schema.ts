@@ -221,10 +221,9 @@ export interface paths {
         get?: never;
         /**
          * Replace the network rules
-         * @description Takes effect on the running sandbox at once and survives pause and resume. Everything is replaced: an absent
-         *     key is cleared.
-         *
-         *     This server does not implement the operation yet: it answers 501.
+         * @description Takes effect on the running sandbox at once, and survives pause, resume and a restart of the server. Everything is replaced: an absent
+         *     key is cleared. A TCP connection that the new rules deny is reset by its next packet; at level gvisor its packets are dropped.
+         *     Refused with 404 for a paused sandbox, and with 501 for one of level gvisor that started with no address allowed.
          */
         put: operations["updateSandboxNetwork"];
         post?: never;
@@ -1765,8 +1764,8 @@ export interface components {
          */
         NetworkConfig: {
             /**
-             * @description IP addresses, CIDR ranges, domains or `*.domain`. A domain needs `0.0.0.0/0` in `denyOut`. `x` does not cover
-             *     `y.x`.
+             * @description IPv4 addresses and CIDR ranges; at most 256. Domains and `*.domain` are in the protocol, and refused by this server. So are
+             *     IPv6 and ranges that are closed to every sandbox.
              */
             allowOut?: string[];
             /**
@@ -1775,7 +1774,7 @@ export interface components {
              * @default true
              */
             allowPublicTraffic?: boolean;
-            /** @description IP addresses or CIDR ranges. */
+            /** @description IP addresses or CIDR ranges; at most 256. With `0.0.0.0/0` also the name servers are denied unless `allowOut` has them. */
             denyOut?: string[];
             egressProxy?: components["schemas"]["EgressProxy"];
             /** @description Ports on which the sandbox speaks TLS. Certificates are not verified. 49983 is refused. */
@@ -1873,7 +1872,10 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             metadata?: components["schemas"]["Metadata"];
-            /** @description Rules for incoming and outgoing connections. Planned: any value but the defaults is refused with 400. */
+            /**
+             * @description Rules for incoming and outgoing connections. All but `allowOut` and `denyOut` is planned: other values than the defaults are refused
+             *     with 400.
+             */
             network?: components["schemas"]["NetworkConfig"];
             /** @description Id, alias or `namespace/alias` of a template, each with an optional `:tag`, or the id of a snapshot. */
             templateID: string;

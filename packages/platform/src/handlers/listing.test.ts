@@ -50,7 +50,7 @@ describe('listing', () => {
       metadata,
       envVars: {},
       secure: true,
-      allowInternet: null,
+      network: null,
       autoPause: null,
       cpuCount: 2,
       memoryMb: 512,

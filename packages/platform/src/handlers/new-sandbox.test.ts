@@ -13,7 +13,7 @@ describe('parseNewSandbox', () => {
       metadata: {},
       envVars: {},
       secure: true,
-      allowInternet: null,
+      network: null,
       autoPause: null,
     });
   });
@@ -26,8 +26,8 @@ describe('parseNewSandbox', () => {
   });
 
   it('distinguishes requested internet access from the default', () => {
-    expect(parse({ allow_internet_access: true }).allowInternet).toBe(true);
-    expect(parse({ allow_internet_access: false }).allowInternet).toBe(false);
+    expect(parse({ allow_internet_access: true }).network).toEqual({ allow: [], deny: [] });
+    expect(parse({ allow_internet_access: false }).network).toEqual({ allow: [], deny: ['0.0.0.0/0'] });
     const open = parseNewSandbox({ templateID: 'base' }, { ...defaults, secure: false });
     expect([open.secure, parse({ secure: true }).secure]).toEqual([false, true]);
   });
@@ -59,8 +59,9 @@ describe('parseNewSandbox', () => {
     ['iam', { iam: { tokens: { a: { audience: 'b', tokenType: 'c' } } } }],
     ['mcp', { mcp: { browserbase: {} } }],
     ['network.allowPublicTraffic', { network: { allowPublicTraffic: false } }],
-    ['network.allowOut', { network: { allowOut: ['1.1.1.1'] } }],
-    ['network.denyOut', { network: { denyOut: ['0.0.0.0/0'] } }],
+    ['network.allowOut[1]', { network: { allowOut: ['1.1.1.1', 'api.example.com'] } }],
+    ['network.allowOut[0]', { network: { allowOut: ['10.0.0.0/8'] } }],
+    ['network.denyOut[0]', { network: { denyOut: ['example.com'] } }],
     ['network.egressProxy', { network: { egressProxy: { address: 'proxy:1080' } } }],
     ['network.maskRequestHost', { network: { maskRequestHost: 'internal.example' } }],
     ['network.httpsPorts', { network: { httpsPorts: [443] } }],

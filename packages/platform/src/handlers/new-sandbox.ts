@@ -3,10 +3,10 @@ import type { components } from '@skerry/platform-client';
 import type { CreateRequest } from '../sandboxes/lifecycle.ts';
 import type { PauseKind } from '../store/store.ts';
 import { parseEnvVars } from './env-vars.ts';
+import { listNetworkRefusals, parseOutgoingRules } from './network-policy.ts';
 
 type NewSandbox = components['schemas']['NewSandbox'];
 type NewSandboxV1 = components['schemas']['NewSandboxV1'];
-type NetworkConfig = components['schemas']['NetworkConfig'];
 
 /** The defaults of absent fields, which differ by the generation of the route. */
 export interface NewSandboxDefaults {
@@ -18,27 +18,13 @@ export interface NewSandboxDefaults {
 const isEmpty = (value: object | null | undefined): boolean =>
   value == null || Object.keys(value).length === 0;
 
-/** The parts of a network configuration that request more than the default. */
-const networkRefusals = (network: NetworkConfig): string[] => {
-  const asks: Record<keyof Required<NetworkConfig>, boolean> = {
-    allowPublicTraffic: network.allowPublicTraffic === false,
-    allowOut: !isEmpty(network.allowOut),
-    denyOut: !isEmpty(network.denyOut),
-    egressProxy: network.egressProxy != null,
-    maskRequestHost: network.maskRequestHost !== undefined,
-    httpsPorts: !isEmpty(network.httpsPorts),
-    rules: !isEmpty(network.rules),
-  };
-  return Object.entries(asks).flatMap(([key, asked]) => (asked ? [`network.${key}`] : []));
-};
-
 /** Fields that request a feature that this server lacks. Values equal to the default are accepted. */
 const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
   ...(body.autoResume?.enabled === true ? ['autoResume'] : []),
   ...(isEmpty(body.volumeMounts) ? [] : ['volumeMounts']),
   ...(isEmpty(body.iam?.tokens) ? [] : ['iam']),
   ...(isEmpty(body.mcp) ? [] : ['mcp']),
-  ...networkRefusals(body.network ?? {}),
+  ...listNetworkRefusals(body.network ?? {}).map((field) => `network.${field}`),
 ];
 
 const parseAutoPause = ({
@@ -84,7 +70,10 @@ export const parseNewSandbox = (
     metadata: parseMetadata(body.metadata ?? {}),
     envVars: parseEnvVars('body.envVars', body.envVars ?? {}),
     secure: body.secure ?? secure,
-    allowInternet: body.allow_internet_access ?? null,
+    network: parseOutgoingRules(
+      { ...body.network, allow_internet_access: body.allow_internet_access },
+      'body.network',
+    ),
     autoPause: parseAutoPause(body),
   };
 };

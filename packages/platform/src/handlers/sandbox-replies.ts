@@ -2,6 +2,7 @@ import type { components } from '@skerry/platform-client';
 import type { SandboxRow } from '../store/store.ts';
 import { toAccessToken } from '../tokens.ts';
 import { AGENT_VERSION } from './agent-version.ts';
+import { toNetworkFields } from './network-policy.ts';
 
 type Schemas = components['schemas'];
 
@@ -51,7 +52,7 @@ export const toSandboxDetail = (
 ): Schemas['SandboxDetail'] => ({
   ...toListedSandbox(row),
   ...toTokenField(row, secret),
-  allowInternetAccess: row.allowInternet,
+  ...toNetworkFields(row.network),
   domain,
   lifecycle: { autoResume: false, onTimeout: row.autoPause === null ? 'kill' : 'pause' },
 });

@@ -31,6 +31,7 @@ export const toNodeInstance = (
   resume: (options) => namingNode(node, inner.resume(options)),
   snapshot: (options) => namingNode(node, inner.snapshot(options)),
   exportImage,
+  setNetwork: (policy) => namingNode(node, inner.setNetwork(policy)),
   usage: () => namingNode(node, inner.usage()),
   stop: async () => {
     await namingNode(node, inner.stop());

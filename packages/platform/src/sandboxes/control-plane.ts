@@ -1,6 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import type { Directory } from '@skerry/contract/directory';
 import type { Runtime } from '@skerry/runtime';
+import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
@@ -10,7 +11,14 @@ import { createDraining, type Draining } from '../nodes/draining.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { localPlacement } from '../nodes/placement.ts';
 import { createRemoteRoutes } from '../nodes/remote-routes.ts';
-import { ALIVE_STATES, ALL_STATES, type SandboxRow, type SandboxState, type Store } from '../store/store.ts';
+import {
+  ALIVE_STATES,
+  ALL_STATES,
+  type SandboxQuery,
+  type SandboxRow,
+  type SandboxState,
+  type Store,
+} from '../store/store.ts';
 import { createRelocating } from '../stored/relocating.ts';
 import { createStoredOrigins } from '../stored/stored-origins.ts';
 import { createStoring, type Storing } from '../stored/storing.ts';
@@ -29,6 +37,7 @@ import { createExpiry } from './expiry.ts';
 import { createForking, type Forking } from './forking.ts';
 import { createInspecting, type Inspecting } from './inspecting.ts';
 import { createLifecycle, type Lifecycle, type LifecycleOptions, type Size } from './lifecycle.ts';
+import { createNetworkRules, type NetworkRules } from './network-rules.ts';
 import { createObservation, type Observation } from './observation.ts';
 import { createPausing, type Pausing } from './pausing.ts';
 import { createReconcile } from './reconcile.ts';
@@ -69,6 +78,7 @@ export interface ControlPlane {
   readonly inspecting: Inspecting;
   readonly forking: Forking;
   readonly timeToLive: TimeToLive;
+  readonly networkRules: NetworkRules;
   readonly observation: Observation;
   readonly directory: Directory;
   /** Undefined without a blob store. */
@@ -144,7 +154,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const recovery = createRecovery({ ...options, ending, adopt, isStored });
   const pausing = createPausing({ ...options, live, expiry, recovery, ending, transitions, observation });
   const toRootfs = createToRootfs(images);
-  const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot, build }) => ({
+  const toSpec: LifecycleOptions['toSpec'] = (size, { network, snapshot, build }) => ({
     ...(snapshot === null ? { rootfs: toRootfs(build) } : { snapshot: snapshot.id }),
     limits: {
       cpuCount: size.cpuCount,
@@ -152,7 +162,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       diskBytes: size.diskMb * 2 ** 20,
       processCount: limits.processCount,
     },
-    network: { internet: allowInternet ?? true },
+    network: network ?? OPEN_NETWORK,
   });
   const warm = createWarmPools({
     ...options,
@@ -216,6 +226,15 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const building = createBuilding({ ...options, snapshotting, isBuilder: () => nodes?.isBuilder ?? true });
   const inspecting = createInspecting({ ...options, transitions, toRootfs });
   const forking = createForking({ lifecycle, snapshotting });
+  const listOwn = (query: SandboxQuery): Promise<SandboxRow[]> => {
+    const owned = nodes?.owned();
+    return store.listSandboxes(owned === undefined ? query : { ...query, nodes: [...owned, null] });
+  };
+  const networkRules = createNetworkRules({
+    ...options,
+    transitions,
+    listPending: () => listOwn({ states: ['running'], isNetworkPending: true, order: 'asc' }),
+  });
   const reconcile = createReconcile({
     ...options,
     live,
@@ -226,10 +245,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     recovery,
     transitions,
     observation,
-    listOwn: (query) => {
-      const owned = nodes?.owned();
-      return store.listSandboxes(owned === undefined ? query : { ...query, nodes: [...owned, null] });
-    },
+    listOwn,
     canReach: nodes?.canReach ?? (() => true),
     nodeOf: nodes?.nodeOf ?? (() => null),
     isStored,
@@ -250,6 +266,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   };
   const runRound = async (): Promise<void> => {
     await reconcile.run();
+    await networkRules.complete();
     await snapshotting.collect();
     await building.collect();
     storing?.soon();
@@ -288,13 +305,14 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     inspecting,
     forking,
     timeToLive,
+    networkRules,
     observation,
     directory: remote?.directory ?? live.directory,
     storing,
     draining,
     start: async (base) => {
       await runRound();
-      await warm.start(toSpec(base, { allowInternet: null, snapshot: null, build: null }));
+      await warm.start(toSpec(base, { network: null, snapshot: null, build: null }));
       repeat();
     },
     adjustWarm: () => warm.adjustSoon(),

@@ -1,5 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeError } from '@skerry/runtime';
+import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createForkHandlers } from '../handlers/forking.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
@@ -25,7 +26,7 @@ const expectNoSnapshot = async (): Promise<void> => {
 
 describe('forking a sandbox', () => {
   it('captures once, and sends each copy its own identity and the settings of the source', async () => {
-    const id = await fixture.create({ autoPause: 'memory', allowInternet: false });
+    const id = await fixture.create({ autoPause: 'memory', network: CLOSED_NETWORK });
     const source = await fixture.rowOf(id);
     const outcomes = await fork(id, 3);
     expect(fixture.runtime.log.filter((line) => line.startsWith('snapshot '))).toEqual([
@@ -40,7 +41,7 @@ describe('forking a sandbox', () => {
         autoPause: 'memory',
         envVars: { A: 'b' },
       });
-      expect(row?.allowInternet).toBe(false);
+      expect(row?.network).toEqual(CLOSED_NETWORK);
       expect((row?.endAt ?? 0) - (row?.startedAt ?? 0)).toBe(60_000);
       expect((await fixture.route(row?.id ?? ''))?.runId).toBe(row?.runId);
     }

@@ -1,8 +1,9 @@
 import { ApiError, notFound } from '@skerry/contract/error';
-import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
+import { type Instance, isRuntimeError, type NetworkPolicy, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
+import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Placement } from '../nodes/placement.ts';
 import type { BuildRow } from '../store/build-store.ts';
@@ -25,7 +26,6 @@ import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
-import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Pausing } from './pausing.ts';
 import { type Beginning, createReserve, type Origin, type Placed } from './reserving.ts';
 import type { Live } from './running-handles.ts';
@@ -42,8 +42,8 @@ export interface CreateRequest {
   metadata: Record<string, string>;
   envVars: Record<string, string>;
   secure: boolean;
-  /** Null: the creator did not choose; then there is internet. */
-  allowInternet: boolean | null;
+  /** Null: the creator did not choose; then it is open. */
+  network: NetworkPolicy | null;
   /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
   /** Ends the wait for the start command of the template. */
@@ -313,8 +313,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     },
     fork: (source, { id: captured, timeoutMs }) => {
       const createdAt = clock.now();
-      const { allowInternet, cpuCount, memoryMb, diskMb } = source;
-      const spec = options.toSpec(source, { allowInternet, snapshot: { id: captured }, build: null });
+      const { network, cpuCount, memoryMb, diskMb } = source;
+      const spec = options.toSpec(source, { network, snapshot: { id: captured }, build: null });
       const { templateId, templateName, snapshotId, buildId, metadata, envVars, secure, autoPause } = source;
       const sandbox: Omit<NewSandbox, 'id'> = {
         ...{
@@ -325,7 +325,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
           metadata,
           envVars,
           secure,
-          allowInternet,
+          network,
           autoPause,
         },
         createdAt,

@@ -148,10 +148,12 @@ export const createPausing = (options: PausingOptions): Pausing => {
       if (paused === undefined) throw await explain(id);
     },
     pauseAtEnd: async (id, asked) => {
-      // A snapshot or a comparison of its files does not act on its end.
-      for (let last = transitions.current(id); last?.kind === 'snapshot'; last = transitions.current(id)) {
+      // A snapshot, a comparison of its files or a change of its network does not act on its end.
+      let last = transitions.current(id);
+      while (last?.kind === 'snapshot' || last?.kind === 'network') {
         last.interrupt?.();
         await last.over;
+        last = transitions.current(id);
       }
       if (transitions.current(id) !== undefined) return;
       const isLast = (failures.get(id) ?? 0) >= PATIENCE;

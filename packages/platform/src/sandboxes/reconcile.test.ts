@@ -1,3 +1,4 @@
+import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
 import type { SandboxState, Store } from '../store/store.ts';
@@ -16,7 +17,7 @@ afterEach(() => fixture.close());
 
 const makeUnrecorded = async (id: string) => {
   const limits = { cpuCount: 1, memoryBytes: 2 ** 27, diskBytes: 2 ** 20, processCount: 10 };
-  await fixture.runtime.create({ id, hostname: id, rootfs: '/', limits, network: { internet: true } });
+  await fixture.runtime.create({ id, hostname: id, rootfs: '/', limits, network: OPEN_NETWORK });
 };
 
 describe('an instance without a row', () => {

@@ -1,4 +1,5 @@
 import type { Instance, Runtime } from '@skerry/runtime';
+import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -46,6 +47,11 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
   const { store, runtime, ending, adopt, isStored, clock, log, limits, secret } = options;
 
   const finishResume: Recovery['finishResume'] = async (row, instance, toEndAt) => {
+    // Changed just before a pause by a server that was killed.
+    if (row.networkPending) {
+      await instance.setNetwork(row.network ?? OPEN_NETWORK);
+      await store.confirmNetwork(row.id);
+    }
     await setUpAgent(instance, row, { secret, clock, signal: AbortSignal.timeout(limits.startTimeoutMs) });
     const startedAt = clock.now();
     const resumed = await store.changeState(row.id, {

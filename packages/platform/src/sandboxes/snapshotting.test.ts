@@ -93,7 +93,7 @@ describe('snapshotting', () => {
     const snapshot = await make(id, { name: 'prepared' });
     const template = await fixture.store.findTemplate('prepared');
     if (template === undefined) throw new Error('no template');
-    const rest = { metadata: {}, envVars: {}, secure: true, allowInternet: null, autoPause: null };
+    const rest = { metadata: {}, envVars: {}, secure: true, network: null, autoPause: null };
     const begun = await fixture.plane.lifecycle.create({
       template,
       snapshot,

@@ -14,7 +14,7 @@ const rest = {
   metadata: {},
   envVars: {},
   secure: true,
-  allowInternet: null,
+  network: null,
   autoPause: null,
 };
 

@@ -40,7 +40,7 @@ describe('createTimeToLive', () => {
         metadata: {},
         envVars: {},
         secure: true,
-        allowInternet: null,
+        network: null,
         autoPause: null,
         cpuCount: 1,
         memoryMb: 128,

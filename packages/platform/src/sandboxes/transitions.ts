@@ -8,6 +8,7 @@ export type TransitionKind =
   | 'resume'
   | 'recovery'
   | 'snapshot'
+  | 'network'
   | 'copy';
 
 export interface Transition {

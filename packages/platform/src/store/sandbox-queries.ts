@@ -1,3 +1,4 @@
+import type { NetworkPolicy } from '@skerry/runtime';
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 import { requireOwned, requireOwnedSandbox, type Writer, writeFenced } from './leases/fence.ts';
 import { toLifecycleEntry, toPlacementEntry } from './lifecycle-entry.ts';
@@ -36,7 +37,8 @@ const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   metadata: JSON.parse(row.metadata) as Record<string, string>,
   envVars: JSON.parse(row.env_vars) as Record<string, string>,
   secure: row.secure === 1,
-  allowInternet: row.allow_internet === null ? null : row.allow_internet === 1,
+  network: row.network === null ? null : (JSON.parse(row.network) as NetworkPolicy),
+  networkPending: row.network_pending === 1,
   autoPause: row.auto_pause,
   cpuCount: row.cpu_count,
   memoryMb: row.memory_mb,
@@ -67,6 +69,7 @@ const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter
         ...(nodes.includes(null) ? [eb('node', 'is', null)] : []),
       ]),
     );
+  if (filter.isNetworkPending) filtered = filtered.where('network_pending', '=', 1);
   if (filter.startedFrom !== undefined) filtered = filtered.where('started_at', '>=', filter.startedFrom);
   if (filter.endsUntil !== undefined) filtered = filtered.where('end_at', '<=', filter.endsUntil);
   for (const [key, value] of filter.metadata ?? []) {
@@ -184,7 +187,7 @@ export const createSandboxQueries = (
           metadata: JSON.stringify(sandbox.metadata),
           env_vars: JSON.stringify(sandbox.envVars),
           secure: toFlag(sandbox.secure),
-          allow_internet: sandbox.allowInternet === null ? null : toFlag(sandbox.allowInternet),
+          network: sandbox.network && JSON.stringify(sandbox.network),
           auto_pause: sandbox.autoPause,
           paused_at: null,
           paused_with: null,
@@ -271,6 +274,28 @@ export const createSandboxQueries = (
           .returningAll()
           .executeTakeFirst();
         return row && toSandboxRow(row);
+      },
+    }),
+
+  setNetwork: (id, network) =>
+    writeFenced(db, writer, {
+      require: (tx) => requireOwnedSandbox(tx, id, writer),
+      write: async (tx) => {
+        const { numUpdatedRows } = await tx
+          .updateTable('sandboxes')
+          .set({ network: network && JSON.stringify(network), network_pending: 1 })
+          .where('id', '=', id)
+          .where('state', '=', 'running')
+          .executeTakeFirst();
+        return numUpdatedRows > 0n;
+      },
+    }),
+
+  confirmNetwork: (id) =>
+    writeFenced(db, writer, {
+      require: (tx) => requireOwnedSandbox(tx, id, writer),
+      write: async (tx) => {
+        await tx.updateTable('sandboxes').set({ network_pending: 0 }).where('id', '=', id).execute();
       },
     }),
 

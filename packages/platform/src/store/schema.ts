@@ -50,7 +50,10 @@ export interface SandboxTable {
   metadata: string;
   env_vars: string;
   secure: number;
-  allow_internet: number | null;
+  /** JSON. */
+  network: string | null;
+  /** 1 until the sandbox has it. */
+  network_pending: Generated<number>;
   auto_pause: PauseKind | null;
   paused_at: number | null;
   paused_with: PauseKind | null;

@@ -1,4 +1,4 @@
-import { createApiKeyQueries } from './api-key-queries.ts';
+import { createApiKeyQueries } from './api-keys/api-key-queries.ts';
 import { createBuildQueries } from './build-queries.ts';
 import { createCacheQueries } from './cache/cache-queries.ts';
 import { createLeaseQueries, type DatabaseTime } from './leases/lease-queries.ts';

@@ -1,3 +1,5 @@
+import type { NetworkPolicy } from '@skerry/runtime';
+import type { ApiKeyStore } from './api-keys/api-key-store.ts';
 import type { BuildRow, BuildStore } from './build-store.ts';
 import type { CacheStore } from './cache/cache-store.ts';
 import type { LeaseStore } from './leases/lease-store.ts';
@@ -72,6 +74,10 @@ export interface SandboxStore {
     id: string,
     move: { endAt: number; timeToLiveMs?: number | undefined; extendOnly: boolean },
   ): Promise<SandboxRow | undefined>;
+  /** Records the policy of a running sandbox, which is pending until `confirmNetwork`. False when it is not running. */
+  setNetwork(id: string, network: NetworkPolicy | null): Promise<boolean>;
+  /** Records that the sandbox has its policy. */
+  confirmNetwork(id: string): Promise<void>;
   /** Rows in these states by start time, ties by id. */
   listSandboxes(query: SandboxQuery): Promise<SandboxRow[]>;
   /** Of those ids, the sandboxes that run, with their runs. */
@@ -139,13 +145,6 @@ export interface SnapshotStore {
   forgetSnapshot(id: string): Promise<void>;
 }
 
-export interface ApiKeyStore {
-  /** Does not change an existing key of the same hash. */
-  addApiKey(key: ApiKeyRow): Promise<void>;
-  findApiKey(hash: string): Promise<ApiKeyRow | undefined>;
-  touchApiKey(hash: string, lastUsedAt: number): Promise<void>;
-}
-
 export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
 
 /** Every state in which resources of the sandbox may still be on the host. */
@@ -206,7 +205,7 @@ export interface NewSandbox {
   /** Whether the agent requires the access token. */
   secure: boolean;
   /** Null when the creator did not choose. */
-  allowInternet: boolean | null;
+  network: NetworkPolicy | null;
   /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
   cpuCount: number;
@@ -224,6 +223,8 @@ export interface SandboxRow extends NewSandbox {
   startedAt: number;
   /** The time to live that was last requested: by the create, a resume or a new timeout, not by an extension. */
   timeToLiveMs: number;
+  /** Whether its policy is on record and perhaps not yet in force. */
+  networkPending: boolean;
   /** The start of the last pause. Null while it runs. */
   pausedAt: number | null;
   /** What the pause keeps. Null while it runs. */
@@ -264,6 +265,8 @@ export interface SandboxFilter {
   ids?: readonly string[];
   /** On one of these; null: on no node. */
   nodes?: readonly (string | null)[];
+  /** Only those whose policy is pending. */
+  isNetworkPending?: true;
   /** Inclusive. */
   startedFrom?: number;
   /** Inclusive. */
@@ -382,14 +385,4 @@ export interface SnapshotQuery {
   limit?: number;
   /** Only rows after this position. */
   after?: { createdAt: number; id: string };
-}
-
-export interface ApiKeyRow {
-  /** SHA-256 of the key, hex. */
-  hash: string;
-  /** The part of the key that may be shown. */
-  mask: string;
-  name: string;
-  createdAt: number;
-  lastUsedAt: number | null;
 }

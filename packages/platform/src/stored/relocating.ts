@@ -1,12 +1,12 @@
 import { ApiError, invalid } from '@skerry/contract/error';
 import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Limits } from '../limits.ts';
+import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Copies } from '../nodes/copies.ts';
 import type { Placement } from '../nodes/placement.ts';
 import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import { findInstance } from '../sandboxes/find-instance.ts';
-import { toMemoryExtraMs } from '../sandboxes/memory-start-timeout.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { NodePlace, ResumeReservation, SandboxRow, Store } from '../store/store.ts';
 import type { StoredRow } from '../store/stored/stored-store.ts';

@@ -6,6 +6,7 @@ import {
   isRuntimeError,
   type Runtime,
 } from '@skerry/runtime';
+import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { NodeUnreachableError } from '../nodes/unreachable.ts';
@@ -51,7 +52,7 @@ export const withSandbox = async <T>(
       await found?.stop();
     });
   try {
-    const spec = { id, hostname: id, limits, network: { internet: true }, ...origin };
+    const spec = { id, hostname: id, limits, network: OPEN_NETWORK, ...origin };
     instance = await runtime.create(spec, { signal }).catch((error: unknown) => {
       const isLost = isRuntimeError(error, 'not_found') || isRuntimeError(error, 'damaged');
       throw 'snapshot' in origin && isLost ? new LostSnapshotError(error.message, { cause: error }) : error;

@@ -5,8 +5,8 @@ import { type Features, type Instance, type Runtime, RuntimeError } from '@skerr
 import { createMemory } from '@skerry/runtime/memory';
 import { answerProcessStart, isProcessStart } from './process-agent.ts';
 
-type Held = 'pause' | 'resume' | 'snapshot' | 'copy';
-type Act = 'create' | 'get' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'stop';
+type Held = 'pause' | 'resume' | 'snapshot' | 'copy' | 'network';
+type Act = 'create' | 'get' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'network' | 'stop';
 
 /** The memory driver with a record of its calls, which a test can make fail. */
 export interface FaultyRuntime extends Runtime {
@@ -107,6 +107,11 @@ export const createFaultyRuntime = ({
           snapshotIds.add(options.id);
           await released('copy');
         });
+      },
+      setNetwork: async ({ allow, deny }) => {
+        log.push(`network ${id} allow ${allow.join()} deny ${deny.join()}`);
+        // These instances have none, and accept each policy.
+        await act('network', async () => {});
       },
       stop: async () => {
         log.push(`stop ${id}`);

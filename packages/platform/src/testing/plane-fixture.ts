@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Route } from '@skerry/contract/directory';
-import type { Features } from '@skerry/runtime';
+import type { Features, NetworkPolicy } from '@skerry/runtime';
 import { createSystemClock } from '../clock.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
@@ -30,7 +30,7 @@ export interface PlaneFixture {
   create(options?: {
     timeoutMs?: number;
     autoPause?: PauseKind | null;
-    allowInternet?: boolean | null;
+    network?: NetworkPolicy | null;
   }): Promise<string>;
   /** A template of that name with a start command, and with a checkpoint if that is wanted, as its build leaves it. */
   addStarted(
@@ -84,14 +84,14 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       fixture.plane = await makePlane(fixture.runtime, limits);
       return fixture.plane;
     },
-    create: async ({ timeoutMs = 60_000, autoPause = null, allowInternet = null } = {}) => {
+    create: async ({ timeoutMs = 60_000, autoPause = null, network = null } = {}) => {
       const rest = {
         snapshot: null,
         build: null,
         metadata: {},
         envVars: { A: 'b' },
         secure: true,
-        allowInternet,
+        network,
       };
       return (await fixture.plane.lifecycle.create({ template, timeoutMs, autoPause, ...rest })).id;
     },

@@ -1,4 +1,5 @@
 import { RuntimeError } from '@skerry/runtime';
+import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 
@@ -50,7 +51,7 @@ describe('sandboxes that are started in advance', () => {
   it('serve only requests for the same kind', async () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1 });
     const [first] = await untilWaiting(1);
-    const id = await fixture.create({ allowInternet: false });
+    const id = await fixture.create({ network: CLOSED_NETWORK });
     expect(id).not.toBe(first);
   });
 
@@ -118,7 +119,7 @@ describe('sandboxes that are started in advance', () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1 });
     const [first] = await untilWaiting(1);
     fixture.runtime.fail('create', new RuntimeError('exhausted', 'full'));
-    const id = await fixture.create({ allowInternet: false });
+    const id = await fixture.create({ network: CLOSED_NETWORK });
     expect((await fixture.rowOf(id))?.state).toBe('running');
     expect(fixture.runtime.log).toContain(`stop ${first}`);
   });

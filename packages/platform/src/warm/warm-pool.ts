@@ -1,4 +1,4 @@
-import type { Instance, InstanceOrigin, InstanceSettings, Runtime } from '@skerry/runtime';
+import type { Instance, InstanceOrigin, InstanceSettings, NetworkPolicy, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
@@ -10,7 +10,8 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /** What a new instance begins with, and its network. */
 export interface SpecRequest {
-  allowInternet: boolean | null;
+  /** Null: open. */
+  network: NetworkPolicy | null;
   snapshot: Pick<SnapshotRow, 'id'> | null;
   /** Its image; null: the one of the installation. */
   build: Pick<BuildRow, 'image'> | null;

@@ -1,4 +1,5 @@
 import { RuntimeError } from '@skerry/runtime';
+import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { describe, expect, it } from 'vitest';
 import { useFleet } from '../nodes/testing/fleet-fixture.ts';
 
@@ -70,7 +71,7 @@ describe('sandboxes that are started in advance on nodes', () => {
     await fleet.start(['a']);
     const { a } = await untilOn('a');
     fleet.at('a').runtime.fail('create', new RuntimeError('exhausted', 'full'));
-    const id = await fleet.create({ allowInternet: false });
+    const id = await fleet.create({ network: CLOSED_NETWORK });
     expect(await fleet.stateOf(id)).toBe('running');
     expect(fleet.at('a').runtime.log).toContain(`stop ${a}`);
   });

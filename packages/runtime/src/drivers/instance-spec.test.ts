@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { OPEN_NETWORK } from '../network/policy.ts';
 import { parseInstanceSpec } from './instance-spec.ts';
 
 const spec = {
@@ -6,7 +7,7 @@ const spec = {
   rootfs: '/data/images/base',
   hostname: 'i0123456789',
   limits: { cpuCount: 0.5, memoryBytes: 512, diskBytes: 1024, processCount: 100 },
-  network: { internet: true },
+  network: OPEN_NETWORK,
 };
 
 describe('parseInstanceSpec', () => {
@@ -35,7 +36,9 @@ describe('parseInstanceSpec', () => {
     ['limits.memoryBytes', { ...spec, limits: { ...spec.limits, memoryBytes: 1.5 } }],
     ['limits.diskBytes', { ...spec, limits: { ...spec.limits, diskBytes: '1' } }],
     ['limits.processCount', { ...spec, limits: { ...spec.limits, processCount: Number.POSITIVE_INFINITY } }],
-    ['network.internet', { ...spec, network: { internet: 'yes' } }],
+    ['network', { ...spec, network: { allow: '1.1.1.1', deny: [] } }],
+    ['network.deny\\[1\\]', { ...spec, network: { allow: [], deny: ['0.0.0.0/0', '1.1.1.1 } accept'] } }],
+    ['network', { ...spec, network: { ...OPEN_NETWORK, internet: true } }],
   ])('refuses a wrong %s and names it', (what, value) => {
     expect(() => parseInstanceSpec(value)).toThrow(new RegExp(`^${what.replaceAll('.', '\\.')} `));
   });

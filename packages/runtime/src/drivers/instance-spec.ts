@@ -1,5 +1,6 @@
 import { isAbsolute, normalize } from 'node:path';
 import { RuntimeError } from '../error.ts';
+import { parseNetworkPolicy } from '../network/policy.ts';
 import type { InstanceOrigin, InstanceSpec, TreeOrigin } from '../runtime.ts';
 
 /** Lower-case letters and digits only: the id becomes part of paths, cgroups and container names. */
@@ -19,8 +20,6 @@ export function parseInstanceId(value: unknown, field = 'id'): string {
 export function parseInstanceSpec(value: unknown): InstanceSpec {
   const spec = parseFields(value, 'spec', ['id', 'rootfs', 'snapshot', 'hostname', 'limits', 'network']);
   const limits = parseFields(spec.limits, 'limits', ['cpuCount', 'memoryBytes', 'diskBytes', 'processCount']);
-  const network = parseFields(spec.network, 'network', ['internet']);
-  if (typeof network.internet !== 'boolean') throw invalid('network.internet', 'must be true or false');
   return {
     ...parseOrigin(spec),
     id: parseInstanceId(spec.id),
@@ -31,7 +30,7 @@ export function parseInstanceSpec(value: unknown): InstanceSpec {
       diskBytes: parseNumber(limits.diskBytes, 'limits.diskBytes', { above: 0, whole: true }),
       processCount: parseNumber(limits.processCount, 'limits.processCount', { above: 0, whole: true }),
     },
-    network: { internet: network.internet },
+    network: parseNetworkPolicy(spec.network),
   };
 }
 

@@ -19,6 +19,9 @@ interface Report {
   spoofed: Outcomes;
   spoofedOther: Outcomes;
   ownStack: Outcomes;
+  changes: Outcomes[];
+  changedOwnStack: Outcomes;
+  withoutLink: string;
   unguarded: Outcomes;
   guarded: Outcomes;
   afterReload: boolean;
@@ -112,6 +115,19 @@ describe('the network of a sandbox', () => {
     expect(report.ownStack.resolver).toMatch(/answered/);
     expect(report.unguarded.otherSandbox).toMatch(/answered/);
     for (const name of [...privateHosts, 'otherSandbox']) expect(report.guarded[name], name).toBe('timeout');
+  });
+
+  it('obeys each policy that replaces the one before, also where it had no link', () => {
+    const answered = { publicHost: 'answered 198.51.100.1', resolver: 'answered 198.51.100.1' };
+    expect(report.changes).toEqual([
+      { publicHost: 'ENETUNREACH', resolver: 'ENETUNREACH' },
+      answered,
+      { ...answered, publicHost: 'EHOSTUNREACH' },
+      { ...answered, resolver: 'EHOSTUNREACH' },
+      { publicHost: 'EHOSTUNREACH', resolver: 'EHOSTUNREACH' },
+    ]);
+    expect(report.changedOwnStack).toEqual({ ...answered, publicHost: 'timeout' });
+    expect(report.withoutLink).toBe('unsupported');
   });
 
   it('restores the rules of the host after another program has flushed them', () => {

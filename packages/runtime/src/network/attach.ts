@@ -16,9 +16,10 @@ import {
 } from './link.ts';
 import { openRuleSet } from './nftables.ts';
 import { findRecentOnLinkRanges } from './on-link.ts';
+import { isClosedNetwork, type NetworkPolicy } from './policy.ts';
 import { findResolvers } from './resolvers.ts';
 import { openRouteSocket, type RouteSocket } from './route-socket.ts';
-import { hostInterface, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
+import { hostInterface, type SandboxRules, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
 import { toSlotAddresses } from './slots.ts';
 
 export interface NetworkOptions extends Partial<Surroundings> {
@@ -28,8 +29,8 @@ export interface NetworkOptions extends Partial<Surroundings> {
   slot: number;
   /** Open although its range is closed: the address of a probe's listener. */
   openAddress?: string;
-  /** Without it the only interface is loopback. */
-  internet: boolean;
+  /** Where it is closed, the only interface is loopback. */
+  policy: NetworkPolicy;
   /** The sandbox bypasses the network stack of its namespace, and so the rules there. Default: false. */
   hasOwnStack?: boolean;
   signal?: AbortSignal | undefined;
@@ -37,7 +38,7 @@ export interface NetworkOptions extends Partial<Surroundings> {
 }
 
 /**
- * Sets up the interfaces of a sandbox's network namespace: loopback and, with `internet`, a link to the host with its
+ * Sets up the interfaces of a sandbox's network namespace: loopback and, unless the policy is closed, a link to the host with its
  * address, its route and its rules. The rules apply before the link is up. Leaves no link on the host when it rejects:
  * with `unavailable` when the process has ended or the signal aborted, otherwise with `internal`.
  */
@@ -48,7 +49,7 @@ export async function attachNetwork(options: NetworkOptions): Promise<void> {
     const guest = inNetworkNamespace(namespace, openRouteSocket);
     try {
       await guest.perform([bringUp(loopbackIndex)]);
-      if (options.internet) await connectToHost(options, { namespace, guest });
+      if (!isClosedNetwork(options.policy)) await connectToHost(options, { namespace, guest });
     } finally {
       guest.close();
     }
@@ -57,28 +58,31 @@ export async function attachNetwork(options: NetworkOptions): Promise<void> {
   }
 }
 
+/** Returns the policy with what differs from host to host: by default the networks and name servers of the host. */
+export const toSandboxRules = ({ policy, resolvers, closedAddresses }: NetworkOptions): SandboxRules => ({
+  policy,
+  resolvers: resolvers ?? findResolvers(),
+  closedAddresses: closedAddresses ?? findRecentOnLinkRanges(),
+});
+
 async function connectToHost(
-  { slot, signal, stateDir, ...options }: NetworkOptions,
+  options: NetworkOptions,
   { namespace, guest }: { namespace: FileHandle; guest: RouteSocket },
 ): Promise<void> {
-  const { openAddress, hasOwnStack = false } = options;
-  // By default the networks and name servers of the host.
-  const closedAddresses = options.closedAddresses ?? findRecentOnLinkRanges();
-  const resolvers = options.resolvers ?? findResolvers();
+  const { slot, signal, stateDir, openAddress, hasOwnStack = false } = options;
+  const sandboxRules = toSandboxRules(options);
+  const { resolvers, closedAddresses } = sandboxRules;
   const host = openRouteSocket();
   const rules = inNetworkNamespace(namespace, openRuleSet);
   try {
     await Promise.all([ensureHostNetwork({ stateDir, resolvers, closedAddresses }), removeLink(host, slot)]);
     throwIfAborted(signal);
-    const made = [
-      makeHostEnd(host, slot, namespace.fd),
-      rules.run(toGuestRules({ resolvers, closedAddresses }, openAddress)),
-    ];
+    const made = [makeHostEnd(host, slot, namespace.fd), rules.run(toGuestRules(sandboxRules, openAddress))];
     // Both must have settled before the sockets that they use are closed.
     await Promise.allSettled(made);
     await Promise.all(made);
     throwIfAborted(signal);
-    if (hasOwnStack) await rules.run(toLinkRules({ resolvers, closedAddresses }, guestInterface));
+    if (hasOwnStack) await rules.run(toLinkRules(sandboxRules, guestInterface));
     await makeGuestEnd(guest, {
       slot,
       index: inNetworkNamespace(namespace, () => toInterfaceIndex(guestInterface)),

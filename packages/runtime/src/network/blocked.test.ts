@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { blockedRanges } from './blocked.ts';
+import { OPEN_NETWORK } from './policy.ts';
 import { toGuestRules, toHostRules, toLinkRules } from './rules.ts';
 import { isIn, parseRules } from './testing/run-rules.ts';
 
@@ -38,7 +39,7 @@ const publicAddresses = [
 ];
 
 const closedAddresses = ['5.6.7.8'];
-const surroundings = { resolvers: ['9.9.9.9'], closedAddresses };
+const surroundings = { resolvers: ['9.9.9.9'], closedAddresses, policy: OPEN_NETWORK };
 const rules = {
   'of the sandbox': toGuestRules(surroundings),
   'of its link': toLinkRules(surroundings, 'eth0'),

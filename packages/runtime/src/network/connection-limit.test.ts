@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { readConnectionLimit, toConnectionLimit } from './connection-limit.ts';
+import { OPEN_NETWORK } from './policy.ts';
 import { toGuestRules, toHostRules } from './rules.ts';
 
 it('leaves room in the table of the host when a hundred sandboxes take all they can', () => {
@@ -11,6 +12,6 @@ it('leaves room in the table of the host when a hundred sandboxes take all they 
 
 it('is what the rules of a sandbox and of the host say', () => {
   const limit = `ct count over ${readConnectionLimit()} `;
-  expect(toGuestRules({ resolvers: [] })).toContain(limit);
+  expect(toGuestRules({ resolvers: [], policy: OPEN_NETWORK })).toContain(limit);
   expect(toHostRules({ resolvers: [] })).toContain(limit);
 });

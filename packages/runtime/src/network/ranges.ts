@@ -16,6 +16,14 @@ const parse = (text: string): Range => {
 const format = ({ first, bits }: Range): string =>
   `${[24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256).join('.')}/${bits}`;
 
+/** Returns whether an IPv4 address or range lies in another one. */
+export const isInRange = (inner: string, outer: string): boolean => {
+  const [one, other] = [parse(inner), parse(outer)];
+  return (
+    one.bits >= other.bits && one.first >= other.first && one.first < other.first + 2 ** (32 - other.bits)
+  );
+};
+
 /**
  * IPv4 addresses and ranges without those that lie in another one, in the order of their addresses: nftables takes no
  * overlapping ones in a set. Two ranges are apart, or one contains the other.

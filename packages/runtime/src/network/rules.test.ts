@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { readConnectionLimit } from './connection-limit.ts';
+import { OPEN_NETWORK } from './policy.ts';
 import { hostInterface, probeInterface, toGuestRules, toHostRules, toLinkRules } from './rules.ts';
 import { type Packet, parseRules, runChain } from './testing/run-rules.ts';
 
-const surroundings = { resolvers: ['9.9.9.9', '10.0.0.53'], closedAddresses: ['5.6.7.8'] };
+const surroundings = {
+  resolvers: ['9.9.9.9', '10.0.0.53'],
+  closedAddresses: ['5.6.7.8'],
+  policy: OPEN_NETWORK,
+};
 const limit = readConnectionLimit();
 
 /** The verdicts of a chain on packets that have these parts in common. */
@@ -85,11 +90,52 @@ describe('the rules of a sandbox', () => {
 
   it('name no resolver where there is none, and one where there is one', () => {
     for (const resolvers of [[], ['10.0.0.53']]) {
-      const rules = toGuestRules({ resolvers });
+      const rules = toGuestRules({ resolvers, policy: OPEN_NETWORK });
       expect(parseRules(rules).sets.get('resolvers')).toEqual(resolvers);
       const [ask] = toResolvers.slice(2);
       expect(verdictsOf(rules, 'output')(ask ?? {})).toBe(resolvers.length > 0 ? 'accept' : 'reject');
     }
+  });
+});
+
+describe('the policy of a sandbox', () => {
+  const of = (allow: readonly string[], deny: readonly string[]) => {
+    const rules = { ...surroundings, policy: { allow, deny } };
+    const sides = [
+      verdictsOf(toGuestRules(rules), 'output', { oif: 'eth0' }),
+      verdictsOf(toLinkRules(rules, 'eth0'), 'output'),
+    ];
+    return (to: string, more: Packet = {}) => sides.map((verdict) => verdict({ to, ...more })).join(' ');
+  };
+  const udp = { protocol: 'udp', port: 53 } as const;
+
+  it('denies addresses and ranges, and no others', () => {
+    const verdict = of([], ['1.1.1.1', '8.8.0.0/16', '8.8.8.8', '2001:db8::/32']);
+    for (const to of ['1.1.1.1', '8.8.0.0', '8.8.8.8', '8.8.255.255'])
+      expect(verdict(to)).toBe('reject drop');
+    for (const to of ['1.1.1.2', '8.7.255.255', '8.9.0.0']) expect(verdict(to)).toBe('accept accept');
+  });
+
+  it('lets what it allows through a denial, but never to a closed address', () => {
+    const verdict = of(['1.1.1.0/24', '0.0.0.0/1'], ['0.0.0.0/0']);
+    for (const to of ['1.1.1.1', '9.9.9.9']) expect(verdict(to)).toBe('accept accept');
+    for (const to of ['200.0.0.1', '169.254.169.254', '10.0.0.1']) expect(verdict(to)).toBe('reject drop');
+  });
+
+  it('denies the resolvers with their addresses', () => {
+    expect(of([], ['0.0.0.0/0'])('9.9.9.9', udp)).toBe('reject drop');
+    expect(of([], ['1.0.0.0/8'])('10.0.0.53', udp)).toBe('accept accept');
+  });
+
+  it('resets a TCP connection that it no longer allows', () => {
+    const verdict = of([], ['1.1.1.1']);
+    expect(verdict('1.1.1.1', { protocol: 'tcp', state: 'established' })).toBe('reset drop');
+    expect(verdict('1.1.1.1', { protocol: 'udp', state: 'established' })).toBe('reject drop');
+  });
+
+  it('replaces the rules before, in one transaction', () => {
+    expect(toGuestRules(surroundings)).toMatch(/^table inet skerry\ndelete table inet skerry\n/);
+    expect(toLinkRules(surroundings, 'eth0')).toMatch(/^table netdev skerry\ndelete table netdev skerry\n/);
   });
 });
 

@@ -1,5 +1,6 @@
 import { blockedRanges } from './blocked.ts';
 import { readConnectionLimit } from './connection-limit.ts';
+import { type NetworkPolicy, toIpv4Entries } from './policy.ts';
 import { withoutContained } from './ranges.ts';
 import { slotNetwork } from './slots.ts';
 
@@ -21,16 +22,41 @@ const sets = ({ resolvers, closedAddresses = [] }: Surroundings): string => `
   set resolvers { type ipv4_addr; ${resolvers.length > 0 ? `elements = { ${resolvers.join(', ')} }` : ''} }
   set blocked { type ipv4_addr; flags interval; elements = { ${withoutContained([...blockedRanges, ...closedAddresses]).join(', ')} } }`;
 
+/** The rules of one sandbox. */
+export interface SandboxRules extends Surroundings {
+  policy: NetworkPolicy;
+}
+
+/** Returns the sets of a policy, and how a rule matches what it denies: undefined where it denies nothing. */
+const toDenial = ({ allow, deny }: NetworkPolicy): { sets: string; match?: string } => {
+  const ranges = { denied: withoutContained(toIpv4Entries(deny)), allowed: withoutContained(allow) };
+  if (ranges.denied.length === 0) return { sets: '' };
+  const toSet = (name: keyof typeof ranges): string => `
+  set ${name} { type ipv4_addr; flags interval; elements = { ${ranges[name].join(', ')} } }`;
+  if (ranges.allowed.length === 0) return { sets: toSet('denied'), match: 'ip daddr @denied' };
+  return { sets: toSet('denied') + toSet('allowed'), match: 'ip daddr != @allowed ip daddr @denied' };
+};
+
 /**
- * The rules inside a sandbox's own network namespace, where its root has no CAP_NET_ADMIN. Outgoing: the public
- * internet, and port 53 of the resolvers. Incoming: answers only. No IPv6. Packets are rejected rather than dropped, so
- * that programs do not hang. Loopback is not tracked, which would only cost time.
+ * Returns the rules inside a sandbox's own network namespace, where its root has no CAP_NET_ADMIN. Outgoing: what the policy leaves of the
+ * public internet, and port 53 of the resolvers unless the policy denies them. Incoming: answers only. No IPv6. Packets are rejected
+ * rather than dropped, so that programs do not hang. Loopback is not tracked, which would only cost time. One transaction replaces the
+ * rules before.
  */
 export const toGuestRules = (
-  surroundings: Surroundings,
+  { policy, ...surroundings }: SandboxRules,
   /** An address that is open although its range is closed. */
   openAddress?: string,
-): string => `table inet skerry {${sets(surroundings)}
+): string => {
+  const { sets: lists, match } = toDenial(policy);
+  // A connection that the policy before allowed would otherwise wait for its time-out.
+  const denial = match && [
+    `${match} ct state established meta l4proto tcp reject with tcp reset`,
+    `${match} reject with icmp type admin-prohibited`,
+  ];
+  return `table inet skerry
+delete table inet skerry
+table inet skerry {${sets(surroundings)}${lists}
   chain untracked_out { type filter hook output priority raw; oifname "lo" notrack; }
   chain untracked_in { type filter hook prerouting priority raw; iifname "lo" notrack; }
   chain output {
@@ -38,8 +64,9 @@ export const toGuestRules = (
     oifname "lo" accept
     meta nfproto ipv6 drop
     ct state new ct count over ${readConnectionLimit()} drop
-    ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     ${openAddress === undefined ? '' : `ip daddr ${openAddress} accept`}
+    ${denial ? denial.join('\n    ') : ''}
+    ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     ip daddr @blocked reject with icmp type admin-prohibited
     accept
   }
@@ -51,26 +78,30 @@ export const toGuestRules = (
   chain forward { type filter hook forward priority 0; policy drop; }
 }
 `;
+};
 
 /**
- * The rules on a sandbox's end of its link. gVisor's sentry sends packets past the network stack of the namespace, so
+ * Returns the rules on a sandbox's end of its link. gVisor's sentry sends packets past the network stack of the namespace, so
  * the rules of the namespace never see them. These allow the same targets as `toGuestRules`; the sentry filters what
- * comes in. Needs Linux 5.16. `link` is the interface, which must be there.
+ * comes in. Needs Linux 5.16. `link` is the interface, which must be there. One transaction replaces the rules before.
  */
-export const toLinkRules = (
-  surroundings: Surroundings,
-  link: string,
-): string => `table netdev skerry {${sets(surroundings)}
+export const toLinkRules = ({ policy, ...surroundings }: SandboxRules, link: string): string => {
+  const { sets: lists, match } = toDenial(policy);
+  return `table netdev skerry
+delete table netdev skerry
+table netdev skerry {${sets(surroundings)}${lists}
   chain output {
     type filter hook egress device "${link}" priority 0; policy drop;
     ether type arp accept
     ether type != ip drop
+    ${match === undefined ? '' : `${match} drop`}
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     ip daddr @blocked drop
     accept
   }
 }
 `;
+};
 
 /**
  * The rules of the host, the same for any number of sandboxes. They repeat the guest's rules, because a sandbox that

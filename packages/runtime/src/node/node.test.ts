@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AddressedInstance } from '../drivers/guest-socket.ts';
 import { createMemory } from '../drivers/memory/memory.ts';
 import { RuntimeLostError } from '../error.ts';
+import { CLOSED_NETWORK } from '../network/policy.ts';
 import { connectNode } from './connect-node.ts';
 import { type Credentials, loadCredentials } from './credentials.ts';
 import { createNodeRuntime, type NodeRuntime } from './node-runtime.ts';
@@ -98,7 +99,7 @@ const create = (runtime: NodeRuntime, id: string): Promise<AddressedInstance> =>
     rootfs: '/',
     hostname: id,
     limits: { cpuCount: 1, memoryBytes: 1, diskBytes: 1, processCount: 1 },
-    network: { internet: false },
+    network: CLOSED_NETWORK,
   });
 
 beforeEach(async () => {
@@ -265,7 +266,7 @@ const specOf = async (id: string) => ({
   rootfs: '/',
   hostname: id,
   limits: { cpuCount: 1, memoryBytes: 1, diskBytes: 1, processCount: 1 },
-  network: { internet: false },
+  network: CLOSED_NETWORK,
 });
 
 describe('the version of the protocol of nodes', () => {

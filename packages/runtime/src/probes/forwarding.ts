@@ -5,6 +5,7 @@ import { attachNetwork, detachNetwork } from '../network/attach.ts';
 import { hasDocker } from '../network/docker-user.ts';
 import { removeHostNetwork } from '../network/host.ts';
 import { runRules } from '../network/nftables.ts';
+import { OPEN_NETWORK } from '../network/policy.ts';
 import { openProbePeer } from '../network/probe-peer.ts';
 import { releaseSlot, reserveSlot } from '../network/slots.ts';
 import { findFirewall } from './find-firewall.ts';
@@ -45,7 +46,7 @@ async function reaches({ dir, stateDir }: { dir: string; stateDir?: string }): P
     const far = await openProbePeer(slot);
     try {
       const { pid } = program;
-      await attachNetwork({ pid, slot, internet: true, stateDir, openAddress: far.address });
+      await attachNetwork({ pid, slot, policy: OPEN_NETWORK, stateDir, openAddress: far.address });
       const args = [`--target=${pid}`, '--net', process.execPath, '-e', dial(far.address, far.port)];
       return (await runCommand({ file: 'nsenter', args })).includes('answered');
     } finally {

@@ -2,6 +2,7 @@ import type { Program } from '../kernel/start-program.ts';
 import { attachNetwork, detachNetwork } from '../network/attach.ts';
 import { removeHostNetwork } from '../network/host.ts';
 import { openRuleSet } from '../network/nftables.ts';
+import { OPEN_NETWORK } from '../network/policy.ts';
 import type { Surroundings } from '../network/rules.ts';
 import { releaseSlot, reserveSlot } from '../network/slots.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
@@ -21,7 +22,7 @@ export const probeNetwork = (options: {
     try {
       program = await startInNetworkNamespace();
       const start = performance.now();
-      await attachNetwork({ pid: program.pid, slot, internet: true, stateDir, ...surroundings });
+      await attachNetwork({ pid: program.pid, slot, policy: OPEN_NETWORK, stateDir, ...surroundings });
       const tookMs = Math.round(performance.now() - start);
       return `a link with its rules is made in ${tookMs} ms`;
     } finally {

@@ -145,6 +145,7 @@ export async function createRemote(options: {
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
       exportImage: (how) => exportImage({ case: 'target', value: target }, how),
+      setNetwork: (policy) => ask(client.setNetwork({ target, network: JSON.stringify(policy) }), toNothing),
       usage: () => measure(target),
       stop: async () => {
         await ifGone(ask(client.stop({ target }), toNothing), undefined);

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { agentPort } from '@skerry/contract/directory';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { prepareAgentFolder } from '../drivers/agent-folder.ts';
+import { CLOSED_NETWORK } from '../network/policy.ts';
 import { listSlots } from '../network/slots.ts';
 import type { Instance, InstanceSpec, Runtime } from '../runtime.ts';
 import { startHelper } from './helper.ts';
@@ -53,7 +54,7 @@ const toSpec = (id: string): InstanceSpec => ({
   rootfs: join(dir, 'rootfs'),
   hostname: id,
   limits: { cpuCount: 1, memoryBytes: 256 * 2 ** 20, diskBytes: 256 * 2 ** 20, processCount: 100 },
-  network: { internet: false },
+  network: CLOSED_NETWORK,
 });
 
 /** The processes of this test whose command line has all these words. */

@@ -1,6 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { expect, it } from 'vitest';
 import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { OPEN_NETWORK } from '../network/policy.ts';
 import type { Difference, InstanceSpec } from '../runtime.ts';
 import {
   parseDifference,
@@ -17,7 +18,7 @@ const spec: InstanceSpec = {
   rootfs: '/srv/image',
   hostname: 'one',
   limits: { cpuCount: 0.5, memoryBytes: 2 ** 40, diskBytes: 2 ** 52, processCount: 100 },
-  network: { internet: true },
+  network: OPEN_NETWORK,
 };
 const sendSpec = (sent: InstanceSpec): InstanceSpec => {
   const message = create(wire.CreateRequestSchema, { spec: toSpecMessage(sent) });

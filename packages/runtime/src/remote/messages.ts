@@ -5,6 +5,7 @@ import { parseInstanceId, parseInstanceSpec, parseTreeOrigin } from '../drivers/
 import { toPathBytes, toPathText } from '../drivers/path-text.ts';
 import { RuntimeError } from '../error.ts';
 import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { type NetworkPolicy, parseNetworkPolicy } from '../network/policy.ts';
 import type {
   Difference,
   DifferentField,
@@ -86,7 +87,7 @@ export const toSpecMessage = (spec: InstanceSpec): MessageInitShape<typeof wire.
   return {
     id,
     hostname,
-    network: { internet: network.internet },
+    network: JSON.stringify(network),
     limits: {
       cpuCount: limits.cpuCount,
       memoryBytes: toUint64(limits.memoryBytes, 'limits.memoryBytes'),
@@ -106,7 +107,7 @@ export const parseSpec = ({ spec }: wire.CreateRequest): InstanceSpec =>
     spec && {
       id: spec.id,
       hostname: spec.hostname,
-      network: spec.network && { internet: spec.network.internet },
+      network: parseJson(spec.network),
       limits: spec.limits && {
         cpuCount: spec.limits.cpuCount,
         memoryBytes: Number(spec.limits.memoryBytes),
@@ -116,6 +117,19 @@ export const parseSpec = ({ spec }: wire.CreateRequest): InstanceSpec =>
       ...(spec.origin.case !== undefined && { [spec.origin.case]: spec.origin.value }),
     },
   );
+
+/** Parses the policy of a message. Throws `internal`, naming the field. */
+export const parseNetwork = ({ network }: { network: string }): NetworkPolicy =>
+  parseNetworkPolicy(parseJson(network));
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Then it is no policy, which the caller reports.
+    return undefined;
+  }
+};
 
 export const toOriginMessage = (origin: TreeOrigin): MessageInitShape<typeof wire.TreeOriginSchema> => {
   if ('instance' in origin) return { origin: { case: 'instance', value: origin.instance } };

@@ -10,6 +10,7 @@ import { agentPort } from '@skerry/contract/directory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
 import { RuntimeError } from '../error.ts';
+import { CLOSED_NETWORK } from '../network/policy.ts';
 import type { Difference, InstanceSpec, SnapshotInfo } from '../runtime.ts';
 import { callGuest } from '../suite/client.ts';
 import { createRemote, createRemoteRuntime, dialSocket } from './client.ts';
@@ -43,7 +44,7 @@ const toSpec = (id: string, changes: Partial<InstanceSpec> = {}): InstanceSpec =
   rootfs: '/',
   hostname: id,
   limits: { cpuCount: 1, memoryBytes: 1 << 28, diskBytes: 1 << 30, processCount: 100 },
-  network: { internet: false },
+  network: CLOSED_NETWORK,
   ...changes,
 });
 

@@ -5,6 +5,7 @@ import { RuntimeError } from '../error.ts';
 import type { ListUsageRequest, RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { createCancellableCalls } from './cancellable-calls.ts';
 import {
+  parseNetwork,
   parseOrigin,
   parseSpec,
   parseTarget,
@@ -53,6 +54,10 @@ export const createRuntimeService = (
     get: async ({ instance }) => toInstanceMessage(await runtime.get(parseInstanceId(instance))),
     list: () => toMessages(runtime.list(), toInstanceMessage),
     getState: async (request) => toStateMessage(await (await find(request)).state()),
+    setNetwork: async (request) => {
+      await (await find(request)).setNetwork(parseNetwork(request));
+      return {};
+    },
     getUsage: async (request) => toUsageMessage(await (await find(request)).usage()),
     listStates: async ({ targets }) => ({
       found: await findEach(targets, async (instance) => toStateMessage(await instance.state())),

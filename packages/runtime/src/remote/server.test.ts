@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { CLOSED_NETWORK } from '../network/policy.ts';
 import { dialSocket } from './client.ts';
 import { type Connection, createConnection } from './connection.ts';
 import { fromConnectError } from './failure.ts';
@@ -39,7 +40,7 @@ const toSpec = (id: string) => ({
   id,
   hostname: id,
   limits: { cpuCount: 1, memoryBytes: 1n << 28n, diskBytes: 1n << 30n, processCount: 100n },
-  network: { internet: false },
+  network: JSON.stringify(CLOSED_NETWORK),
   origin: { case: 'rootfs' as const, value: '/' },
 });
 const create = (id: string, call = id) => client.create({ spec: toSpec(id), call });

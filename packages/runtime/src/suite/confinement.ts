@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { OPEN_NETWORK } from '../network/policy.ts';
 import { agentFolderSuite } from './agent-folder.ts';
 import { isAlive, runInside } from './client.ts';
 import { findThrough, hostileLimits } from './hostile.ts';
@@ -15,7 +16,7 @@ export const confinementSuite = (host: SuiteHost): void => {
 
   describe('kernel surface', () => {
     it('refuses everything that a hostile program tries, except what this driver names', async () => {
-      const instance = await host.create({ limits: hostileLimits, network: { internet: true } });
+      const instance = await host.create({ limits: hostileLimits, network: OPEN_NETWORK });
       const found = await findThrough(
         async (program, argument) => {
           const file = '/root/hostile.py';

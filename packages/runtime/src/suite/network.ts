@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { CLOSED_NETWORK, OPEN_NETWORK } from '../network/policy.ts';
 import type { Instance } from '../runtime.ts';
 import { listInterfaces, runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
@@ -14,8 +15,19 @@ export const networkSuite = (host: SuiteHost): void => {
       expect(output.trim().split('\n')).toHaveLength(2);
     });
 
+    it('keeps a policy that is replaced while it runs, also over a pause', async () => {
+      const instance = await host.create({ network: OPEN_NETWORK });
+      await instance.setNetwork(CLOSED_NETWORK);
+      await instance.setNetwork(CLOSED_NETWORK);
+      await instance.pause({ memory: false });
+      await expect(instance.setNetwork(OPEN_NETWORK)).rejects.toMatchObject({ code: 'unavailable' });
+      await instance.resume();
+      const { output } = await runInside(instance, listInterfaces);
+      expect(output.trim()).toBe('lo');
+    });
+
     it('reaches neither the host nor another sandbox', async () => {
-      const network = { internet: true };
+      const network = OPEN_NETWORK;
       const [one, other] = await Promise.all([host.create({ network }), host.create({ network })]);
       const accepted: string[] = [];
       const server = createServer((socket) => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { agentPort } from '@skerry/contract/directory';
 import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../error.ts';
+import { OPEN_NETWORK } from '../network/policy.ts';
 import { callGuest, listInterfaces, runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
 import { describeTree, toMakeTree } from './tree.ts';
@@ -37,7 +38,7 @@ export const pauseSuite = (host: SuiteHost): void => {
     });
 
     host.inside('leaves nothing on the host but what keeps it, and does not answer', async () => {
-      const instance = await host.create({ network: { internet: true } });
+      const instance = await host.create({ network: OPEN_NETWORK });
       const ended = new Promise<void>((resolve) => void instance.onExit(resolve));
       const { runId } = instance;
       await instance.pause({ memory: false });
@@ -76,7 +77,7 @@ export const pauseSuite = (host: SuiteHost): void => {
     });
 
     host.inside('begins a run of its own with every resume', async () => {
-      const instance = await host.create({ network: { internet: true } });
+      const instance = await host.create({ network: OPEN_NETWORK });
       const runs = [instance.runId];
       const ended: number[] = [];
       for (const turn of [1, 2, 3]) {

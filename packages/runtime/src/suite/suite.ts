@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RuntimeError } from '../error.ts';
+import { CLOSED_NETWORK } from '../network/policy.ts';
 import type { Instance, InstanceSpec, Runtime } from '../runtime.ts';
 import { prepareSuiteAgent } from './agent.ts';
 import { callGuest, runInside } from './client.ts';
@@ -76,7 +77,7 @@ export const runtimeSuite = (
           ...(change && 'snapshot' in change ? {} : { rootfs }),
           hostname: 'box',
           limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-          network: { internet: false },
+          network: CLOSED_NETWORK,
           ...change,
         } as InstanceSpec;
       },

@@ -21,6 +21,8 @@ export interface SandboxInfo {
   metadata: Record<string, string>;
   /** Version of its agent. */
   envdVersion: string;
+  /** Its rules for outgoing connections, where it has any. Not in lists. */
+  network?: { allow: string[]; deny: string[] };
 }
 
 /** @internal */
@@ -53,5 +55,6 @@ export async function getSandboxInfo(
   const { data } = await callApi(connection, options, (api, signal) =>
     api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } }, signal }),
   );
-  return toSandboxInfo(data);
+  const { allowOut = [], denyOut = [] } = data.network ?? {};
+  return { ...toSandboxInfo(data), ...(data.network && { network: { allow: allowOut, deny: denyOut } }) };
 }

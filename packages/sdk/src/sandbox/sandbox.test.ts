@@ -57,6 +57,7 @@ it('sends exactly the given options when it creates a sandbox', async () => {
     metadata: { a: 'b' },
     envs: { C: 'd' },
     allowInternetAccess: false,
+    network: { allow: ['1.1.1.1'], deny: ['8.8.8.0/24'] },
     autoPause: true,
     autoPauseMemory: false,
   });
@@ -72,6 +73,7 @@ it('sends exactly the given options when it creates a sandbox', async () => {
         metadata: { a: 'b' },
         envVars: { C: 'd' },
         allow_internet_access: false,
+        network: { allowOut: ['1.1.1.1'], denyOut: ['8.8.8.0/24'] },
         autoPause: true,
         autoPauseMemory: false,
       },

@@ -10,6 +10,7 @@ import { type Connection, callApi, createConnection } from '../transport/connect
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { agentPort, toSandboxHost, toScheme } from '../transport/sandbox-address.ts';
 import { type ForkOptions, forkSandbox } from './forks.ts';
+import { SandboxNetwork } from './network.ts';
 import { getSandboxInfo, type SandboxInfo } from './sandbox-info.ts';
 import { getSandboxLogs, type LogEntry, type LogsOptions } from './sandbox-logs.ts';
 import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
@@ -58,6 +59,8 @@ export class Sandbox implements AsyncDisposable {
   readonly files: Files;
   /** Terminals, for people and for programs that need one. */
   readonly pty: Pty;
+  /** What it may reach. */
+  readonly network: SandboxNetwork;
   readonly #connection: Connection;
   readonly #agent: Agent;
   readonly #accessToken: string | undefined;
@@ -79,6 +82,7 @@ export class Sandbox implements AsyncDisposable {
     this.commands = new Commands(this.#agent);
     this.files = new Files(this.#agent);
     this.pty = new Pty(this.#agent);
+    this.network = new SandboxNetwork(connection, this.sandboxId);
   }
 
   /**

@@ -2,6 +2,7 @@ import type { components } from '@skerry/platform-client';
 import { SandboxError } from '../errors.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
+import { type NetworkRules, toNetworkFields } from './network.ts';
 import { isMissingRoute } from './sandbox-paginator.ts';
 
 type SandboxReply = components['schemas']['Sandbox'];
@@ -21,6 +22,8 @@ export interface SandboxOptions extends ConnectionOptions {
   secure?: boolean | undefined;
   /** `false` blocks all outgoing connections. Private networks are never reachable. Default true. */
   allowInternetAccess?: boolean | undefined;
+  /** What it may reach. Default: all but private networks. `sandbox.network.set` replaces these. */
+  network?: NetworkRules | undefined;
   /** `true` pauses the sandbox when it expires instead of killing it, also after each resume. Default false. */
   autoPause?: boolean | undefined;
   /** `false` keeps only the files at that pause. Default true. */
@@ -51,7 +54,7 @@ export const DEFAULT_TIMEOUT_SECONDS = 300;
  * @internal
  */
 export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
-  const { template = 'base', metadata, envs, secure, allowInternetAccess } = options;
+  const { template = 'base', metadata, envs, secure, allowInternetAccess, network } = options;
   const { autoPause, autoPauseMemory } = options;
   const body = {
     templateID: template,
@@ -59,6 +62,7 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
     ...(metadata ? { metadata } : {}),
     ...(envs ? { envVars: envs } : {}),
     ...(allowInternetAccess === undefined ? {} : { allow_internet_access: allowInternetAccess }),
+    ...(network ? { network: toNetworkFields(network) } : {}),
     ...(autoPause === undefined ? {} : { autoPause }),
     ...(autoPauseMemory === undefined ? {} : { autoPauseMemory }),
   };

@@ -214,10 +214,6 @@ describe('other calls', () => {
     });
     await kill();
   });
-
-  it('what is not built yet answers 501', async () => {
-    expect(await call('PUT /sandboxes/iabc/network', { body: '{}' })).toMatchObject({ status: 501 });
-  });
 });
 
 describe('the edge', () => {

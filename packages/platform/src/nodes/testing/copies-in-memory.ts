@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type Runtime, RuntimeError } from '@skerry/runtime';
+import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import type { CopyStore, NodeSnapshots } from '../copies.ts';
 
 /** A blob store of this process, which a test makes fail. */
@@ -46,7 +47,7 @@ export const createCopiesInMemory = (): CopiesInMemory => {
         if (kernel !== kernelOf(node))
           throw new RuntimeError('unsupported', `the kernel was ${kernel} and is ${kernelOf(node)} here`);
         const limits = { cpuCount: 1, memoryBytes: 2 ** 27, diskBytes: 2 ** 20, processCount: 10 };
-        const spec = { id: 'seed', hostname: 'seed', limits, network: { internet: false }, rootfs };
+        const spec = { id: 'seed', hostname: 'seed', limits, network: CLOSED_NETWORK, rootfs };
         const seed = await runtime.create(spec);
         await seed.snapshot({ id, memory: true });
         await seed.stop();

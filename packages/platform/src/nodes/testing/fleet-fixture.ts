@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { NetworkPolicy } from '@skerry/runtime';
 import type { NodeDescription } from '@skerry/runtime/node';
 import { afterEach, beforeEach } from 'vitest';
 import { createRandomIds } from '../../ids.ts';
@@ -48,7 +49,7 @@ export interface Fleet {
   start(names: readonly string[], up?: readonly string[], membership?: Membership): Promise<void>;
   stop(): Promise<void>;
   at(name: string): TestNode;
-  create(more?: { snapshot?: string; allowInternet?: boolean }): Promise<string>;
+  create(more?: { snapshot?: string; network?: NetworkPolicy }): Promise<string>;
   nodeOf(id: string): Promise<string | null | undefined>;
   stateOf(id: string): Promise<string | undefined>;
   states(): Promise<Record<string, string>>;
@@ -142,7 +143,7 @@ export const useFleet = ({
         template: { ...template, ...size },
         snapshot: snapshot ?? null,
         ...{ build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-        ...{ allowInternet: more.allowInternet ?? null, autoPause: null },
+        ...{ network: more.network ?? null, autoPause: null },
       });
       return made.id;
     },

@@ -173,7 +173,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
       plane.lifecycle.create({
         template: { ...template, ...size },
         ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-        ...{ allowInternet: null, autoPause: null, ...more },
+        ...{ network: null, autoPause: null, ...more },
       }),
     stateOf: async (id) => (await servers.store.findSandbox(id))?.state,
   };

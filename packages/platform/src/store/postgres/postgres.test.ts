@@ -22,7 +22,7 @@ const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   metadata: {},
   envVars: {},
   secure: true,
-  allowInternet: null,
+  network: null,
   autoPause: null,
   ...size,
   ...more,

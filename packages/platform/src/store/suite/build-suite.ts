@@ -45,7 +45,7 @@ export const describeBuilds = (ask: () => Store): void => {
     metadata: {},
     envVars: {},
     secure: true,
-    allowInternet: null,
+    network: null,
     autoPause: null,
     ...size,
     ...more,

@@ -1,3 +1,4 @@
+import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewSandbox, Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
@@ -25,7 +26,7 @@ const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   metadata: {},
   envVars: {},
   secure: true,
-  allowInternet: null,
+  network: null,
   autoPause: null,
   cpuCount: 2,
   memoryMb: 1024,
@@ -67,7 +68,7 @@ export const describeStore = (
           metadata: { 'user id': 'a&b=c/d', empty: '' },
           envVars: { PATH: '/x', MULTI: 'a\nb' },
           secure: false,
-          allowInternet: false,
+          network: CLOSED_NETWORK,
           autoPause: 'filesystem',
         });
         await store.reserveSandbox(made, { maxActive: 1 });
@@ -78,6 +79,7 @@ export const describeStore = (
           runId: null,
           startedAt: made.createdAt,
           timeToLiveMs: 15_000,
+          networkPending: false,
           pausedAt: null,
           pausedWith: null,
           endedAt: null,
@@ -133,6 +135,25 @@ export const describeStore = (
         ).toMatchObject({
           state: 'killing',
         });
+      });
+
+      it('records the policy of a running sandbox, which is pending until it is confirmed', async () => {
+        const policy = { allow: ['1.1.1.1'], deny: ['0.0.0.0/0'] };
+        await run(sandbox('i1'));
+        await store.reserveSandbox(sandbox('i2'), { maxActive: 10 });
+        const listPending = async () =>
+          (await store.listSandboxes({ states: ['running'], isNetworkPending: true, order: 'asc' })).map(
+            ({ id }) => id,
+          );
+        expect(await listPending()).toEqual([]);
+        expect(await store.setNetwork('i1', policy)).toBe(true);
+        for (const id of ['i2', 'none']) expect(await store.setNetwork(id, policy)).toBe(false);
+        store = await opened.reopen();
+        expect(await listPending()).toEqual(['i1']);
+        await store.confirmNetwork('i1');
+        expect(await store.findSandbox('i1')).toMatchObject({ network: policy, networkPending: false });
+        await store.setNetwork('i1', null);
+        expect(await store.findSandbox('i1')).toMatchObject({ network: null, networkPending: true });
       });
 
       it('moves the end of a running sandbox, and only to a later time with extendOnly', async () => {

@@ -44,7 +44,7 @@ export const describeUsage = (ask: () => Store): void => {
       await add('captured', { name: 'captured' });
       await add('running', { name: 'running', isReady: false });
       const times = { createdAt: 1, endAt: 100 };
-      const rest = { metadata: {}, envVars: {}, secure: true, allowInternet: null, autoPause: null, ...size };
+      const rest = { metadata: {}, envVars: {}, secure: true, network: null, autoPause: null, ...size };
       const sandbox = {
         id: 'i1',
         templateId: 't-used',

@@ -120,6 +120,9 @@ export const createMemoryInstance = (options: {
       });
     },
     exportImage: storesNoFiles,
+    setNetwork: async () => {
+      throw new RuntimeError('unsupported', 'instances of this runtime have no network');
+    },
     usage: async () => ({
       cpuTimeMs: 0,
       memoryBytes: 0,

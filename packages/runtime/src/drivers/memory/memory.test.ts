@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CLOSED_NETWORK } from '../../network/policy.ts';
 import type { Difference, InstanceOrigin, InstanceSpec } from '../../runtime.ts';
 import { createMemory, type MemoryRuntime } from './memory.ts';
 
@@ -21,7 +22,7 @@ const toSpec = (id: string, origin: InstanceOrigin = { rootfs: '/' }): InstanceS
   ...origin,
   hostname: id,
   limits: { cpuCount: 1, memoryBytes: 1 << 28, diskBytes: 1 << 30, processCount: 100 },
-  network: { internet: false },
+  network: CLOSED_NETWORK,
 });
 
 it('shares its sandboxes with the next runtime of the same folder, and with no other', async () => {

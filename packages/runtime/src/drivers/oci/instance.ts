@@ -2,16 +2,20 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSerialQueue } from '../../concurrency/serial-queue.ts';
 import { RuntimeError } from '../../error.ts';
+import type { NetworkOptions } from '../../network/attach.ts';
+import { changeNetwork, requireChangeable } from '../../network/change-network.ts';
+import type { NetworkPolicy } from '../../network/policy.ts';
 import type { Limits, Usage } from '../../runtime.ts';
 import { createGuestConnections } from '../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
+import { readPid } from './container/read-pid.ts';
 import { exportImage } from './export-image.ts';
 import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import { beginSentryPause } from './gvisor/pause-sentry.ts';
 import type { OciHost } from './host.ts';
 import { beginPause, settlePause } from './pause.ts';
-import type { SandboxRecord } from './record.ts';
+import { type SandboxRecord, writeRecord } from './record.ts';
 import { beginResume } from './resume.ts';
 import { type CaptureTarget, capturePaused, captureRunning, type MemoryWriter } from './snapshots/capture.ts';
 import type { Captured } from './snapshots/snapshot-record.ts';
@@ -141,6 +145,23 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     return to.writer ? connections.interrupt(() => dumping(take)) : take();
   };
 
+  const setNetwork = async (policy: NetworkPolicy): Promise<void> => {
+    const { record } = run;
+    if (record === undefined || isPaused(record) || !isAlive()) throw ended(id);
+    const options: NetworkOptions = {
+      pid: readPid(folder),
+      slot: record.slot,
+      policy,
+      hasOwnStack: record.level === 'gvisor',
+      stateDir: host.stateDir,
+      ...host.surroundings,
+    };
+    requireChangeable(options);
+    run = { ...run, record: { ...record, spec: { ...record.spec, network: policy } } };
+    await writeRecord(folder.record, run.record as SandboxRecord);
+    await changeNetwork(options);
+  };
+
   const dropMemory = async (): Promise<void> => {
     if (isAlive()) await rm(folder.memory, { recursive: true, force: true });
   };
@@ -201,6 +222,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
           });
         });
       }),
+    setNetwork: (policy) => inTurn(() => setNetwork(policy)),
     usage: async (): Promise<Usage> => {
       const [used, disk] = await Promise.all([cgroup.usage(), host.disks.measure(folder)]);
       return { ...used, ...disk };

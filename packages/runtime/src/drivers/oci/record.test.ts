@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OPEN_NETWORK } from '../../network/policy.ts';
 import { keepRecord, readRecord, type SandboxRecord, writeRecord } from './record.ts';
 
 let dir: string;
@@ -20,7 +21,7 @@ const record: SandboxRecord = {
     rootfs: '/images/base',
     hostname: 'box',
     limits: { cpuCount: 1, memoryBytes: 1, diskBytes: 1, processCount: 1 },
-    network: { internet: true },
+    network: OPEN_NETWORK,
   },
   birthId: 'b1',
   runId: 'r1',

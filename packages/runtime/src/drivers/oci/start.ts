@@ -58,7 +58,6 @@ export const startSandbox = async (options: StartOptions): Promise<LivenessPipe>
 export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
   const { spec, slot } = record;
   const folder = toSandboxFolder(host.dataDir, spec.id);
-  const servers = spec.network.internet ? (host.surroundings.resolvers ?? findResolvers()) : [];
   await host.disks.make(folder.image, spec.limits.diskBytes);
   await host.disks.open({ image: folder.image, target: folder.disk });
   prepareUpper(
@@ -66,7 +65,8 @@ export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<vo
     {
       hostname: `${spec.hostname}\n`,
       hosts: `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${spec.hostname}\n`,
-      'resolv.conf': toResolvConf(servers),
+      // Also without a network, which the sandbox may get later.
+      'resolv.conf': toResolvConf(host.surroundings.resolvers ?? findResolvers()),
     },
   );
 };
@@ -150,7 +150,7 @@ const runContainer = async (options: {
         attachNetwork({
           pid,
           slot: record.slot,
-          internet: network.internet,
+          policy: network,
           hasOwnStack: host.runtime.level === 'gvisor',
           signal,
           stateDir: host.stateDir,

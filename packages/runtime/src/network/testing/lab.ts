@@ -7,8 +7,10 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { runCommand } from '../../kernel/run-command.ts';
 import { attachNetwork, detachNetwork } from '../attach.ts';
+import { changeNetwork, requireChangeable } from '../change-network.ts';
 import { readConnectionLimit } from '../connection-limit.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../host.ts';
+import { CLOSED_NETWORK, OPEN_NETWORK } from '../policy.ts';
 import { releaseSlot, reserveSlot, toSlotAddresses } from '../slots.ts';
 
 const stateDir = process.argv[2] as string;
@@ -124,7 +126,13 @@ try {
   const owner = (id: string) => ({ dataDir: '/', id, stateDir });
   const [slotA, slotB] = [await reserveSlot(owner('a')), await reserveSlot(owner('b'))];
   const attach = (pid: number, slot: number, internetAllowed = true): Promise<void> =>
-    attachNetwork({ pid, slot, internet: internetAllowed, stateDir, resolvers: [resolver] });
+    attachNetwork({
+      pid,
+      slot,
+      policy: internetAllowed ? OPEN_NETWORK : CLOSED_NETWORK,
+      stateDir,
+      resolvers: [resolver],
+    });
 
   await Promise.all([attach(a, slotA), attach(b, slotB), attach(c, slotB, false)]);
   const other = toSlotAddresses(slotB).guest;
@@ -171,12 +179,40 @@ try {
   const d = await startNode();
   const slotD = await reserveSlot(owner('d'));
   const surroundings = { stateDir, resolvers: [resolver] };
-  await attachNetwork({ pid: d, slot: slotD, internet: true, hasOwnStack: true, ...surroundings });
-  await runCommand({
-    file: 'nsenter',
-    args: [`--target=${d}`, '--net', '--', 'nft', 'delete', 'table', 'inet', 'skerry'],
-  });
+  await attachNetwork({ pid: d, slot: slotD, policy: OPEN_NETWORK, hasOwnStack: true, ...surroundings });
+  const bypassRules = () =>
+    runCommand({
+      file: 'nsenter',
+      args: [`--target=${d}`, '--net', '--', 'nft', 'delete', 'table', 'inet', 'skerry'],
+    });
+  await bypassRules();
   const ownStack = await dial(d, { publicHost: targets.publicHost, resolver: targets.resolver });
+
+  // Policies that change while a sandbox runs.
+  const e = await startNode();
+  const slotE = await reserveSlot(owner('e'));
+  const publicAddress = farAddresses.publicHost;
+  const changes: Record<string, string>[] = [];
+  for (const policy of [
+    CLOSED_NETWORK,
+    OPEN_NETWORK,
+    { allow: [], deny: [`${publicAddress}/31`] },
+    { allow: [publicAddress], deny: ['0.0.0.0/0'] },
+    CLOSED_NETWORK,
+  ]) {
+    await changeNetwork({ pid: e, slot: slotE, policy, ...surroundings });
+    changes.push(await dial(e, { publicHost: targets.publicHost, resolver: targets.resolver }));
+  }
+  const ofOwnStack = { pid: d, slot: slotD, hasOwnStack: true, ...surroundings };
+  await changeNetwork({ ...ofOwnStack, policy: { allow: [], deny: [publicAddress] } });
+  await bypassRules();
+  const changedOwnStack = await dial(d, { publicHost: targets.publicHost, resolver: targets.resolver });
+  let withoutLink = '';
+  try {
+    requireChangeable({ ...ofOwnStack, slot: 4000, policy: OPEN_NETWORK });
+  } catch (error) {
+    withoutLink = (error as { code: string }).code;
+  }
 
   // As when the operator reloads the host's firewall.
   await runCommand({ file: 'nft', args: ['flush', 'ruleset'] });
@@ -210,7 +246,7 @@ try {
   const aborted = await attachNetwork({
     pid: c,
     slot: slotA,
-    internet: true,
+    policy: OPEN_NETWORK,
     stateDir,
     signal: AbortSignal.abort(),
   }).then(
@@ -221,6 +257,7 @@ try {
     [slotA, 'a'],
     [slotB, 'b'],
     [slotD, 'd'],
+    [slotE, 'e'],
   ] as const) {
     await detachNetwork({ slot });
     await detachNetwork({ slot });
@@ -252,6 +289,9 @@ try {
       spoofed,
       spoofedOther,
       ownStack,
+      changes,
+      changedOwnStack,
+      withoutLink,
       unguarded,
       guarded,
       afterReload,

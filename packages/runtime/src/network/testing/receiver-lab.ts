@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { runCommand } from '../../kernel/run-command.ts';
 import { attachNetwork, detachNetwork } from '../attach.ts';
 import { removeHostNetwork } from '../host.ts';
+import { OPEN_NETWORK } from '../policy.ts';
 import { releaseSlot, reserveSlot, toSlotAddresses } from '../slots.ts';
 
 /** Where sandboxes send to, by address and port. The ports tell what was sent when. */
@@ -96,7 +97,7 @@ try {
   const owner = (id: string) => ({ dataDir: '/', id, stateDir });
   const attach = async (id: string, options: { hasOwnStack?: boolean } = {}) => {
     const [pid, slot] = [await startNode(), await reserveSlot(owner(id))];
-    await attachNetwork({ pid, slot, internet: true, stateDir, resolvers: [], ...options });
+    await attachNetwork({ pid, slot, policy: OPEN_NETWORK, stateDir, resolvers: [], ...options });
     return { pid, slot, id, address: toSlotAddresses(slot).guest };
   };
   // One whose rules are gone, one that has them, and one whose packets pass only those of its link.

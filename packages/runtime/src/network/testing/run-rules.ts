@@ -114,8 +114,13 @@ const conditions: [RegExp, Match][] = [
     /^ether type (!= )?(ip|arp) /,
     ({ type = 'ip' }, [, not, name]) => (type === name) !== (not !== undefined),
   ],
+  [
+    /^ip (daddr|saddr) != (@\w+) /,
+    (packet, found, table) => packet.type !== 'ip6' && !addressed(packet, found, table),
+  ],
   [/^ip (daddr|saddr) (@\w+|[\d./]+) /, addressed],
   [/^meta l4proto \{ tcp, udp \} /, ({ protocol }) => protocol === 'tcp' || protocol === 'udp'],
+  [/^meta l4proto tcp /, ({ protocol }) => protocol === 'tcp'],
   [/^th dport (\d+) /, ({ port }, [, wanted]) => port === Number(wanted)],
   [/^ct state ([\w,]+) /, ({ state = 'new' }, [, states = '']) => states.split(',').includes(state)],
   [/^ct count over (\d+) /, isOver],
@@ -123,7 +128,7 @@ const conditions: [RegExp, Match][] = [
   [/^fib saddr \. iif oif missing /, ({ isSenderKnown = true }) => !isSenderKnown],
 ];
 
-const verdicts = /^(accept|drop|notrack|masquerade|reject with icmp type admin-prohibited)$/;
+const verdicts = /^(accept|drop|notrack|masquerade|reject with (icmp type admin-prohibited|tcp reset))$/;
 
 /** What a rule does with a packet, or undefined when it does not meet the rule's conditions. */
 const apply = (rule: string, packet: Packet, table: Table): string | undefined => {
@@ -135,7 +140,7 @@ const apply = (rule: string, packet: Packet, table: Table): string | undefined =
     if (!match(packet, found, table)) return undefined;
     rest = rest.slice(found[0].length);
   }
-  return rest.split(' ')[0];
+  return rest === 'reject with tcp reset' ? 'reset' : rest.split(' ')[0];
 };
 
 /** The verdict of one chain on a packet, as the kernel decides: that of the first rule that it meets, or the policy. */

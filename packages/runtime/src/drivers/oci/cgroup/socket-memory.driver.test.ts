@@ -39,6 +39,8 @@ print(taken // 2**20, flush=True)
 time.sleep(100)
 `;
 
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
+
 let base: string;
 let agentDir: string;
 let rootfs: string;
@@ -62,7 +64,7 @@ it.each<OciRuntimeName>(['crun', 'runc'])(
     const runtime = createOci({ dataDir, agentDir, ociRuntime });
     opened.push(runtime);
     const id = `sockets${process.pid}${ociRuntime}`;
-    const network = { internet: false };
+    const network = CLOSED_NETWORK;
     const instance = await runtime.create({ id, rootfs, hostname: 'box', limits, network });
     const script = `cat > /root/p.py <<'END'${program}END
 python3 /root/p.py > /root/taken 2>&1 &

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import type { Instance, Runtime } from '../../../runtime.ts';
 import { prepareSuiteAgent } from '../../../suite/agent.ts';
 import { runInside } from '../../../suite/client.ts';
@@ -38,7 +39,7 @@ const create = (ociRuntime: OciRuntimeName): Promise<Instance> => {
     rootfs,
     hostname: 'box',
     limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-    network: { internet: false },
+    network: CLOSED_NETWORK,
   });
 };
 const readBootId = async (instance: Instance): Promise<string> =>

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
 import { findProgram } from '../../../kernel/find-program.ts';
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import { createOci, type OciOptions } from '../oci.ts';
 import type { OciRuntimeName } from './oci-runtime.ts';
 
@@ -45,7 +46,7 @@ const proveStart = async (options: OciOptions): Promise<void> => {
   const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
   const spec = { id: `start${process.pid}`, rootfs, hostname: 'probe', limits };
   try {
-    const instance = await runtime.create({ ...spec, network: { internet: false } });
+    const instance = await runtime.create({ ...spec, network: CLOSED_NETWORK });
     await instance.stop();
   } finally {
     await runtime.close();

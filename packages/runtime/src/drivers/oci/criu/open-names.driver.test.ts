@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import type { Instance } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';
 import { useOci } from '../testing/oci-fixture.ts';
@@ -31,7 +32,7 @@ const readFound = async (instance: Instance): Promise<string> => {
 };
 
 describe('a process that has /etc/hostname, /etc/hosts and /etc/resolv.conf open', () => {
-  it('is restored in copies with shorter and longer names, with and without internet, and reads theirs', async () => {
+  it('is restored in copies with shorter and longer names, with and without a network, and reads theirs', async () => {
     const source = await oci.create();
     expect((await runInside(source, holder)).output).toBe('');
     const { output: resolvers } = await runInside(source, 'cat /etc/resolv.conf');
@@ -40,17 +41,13 @@ describe('a process that has /etc/hostname, /etc/hosts and /etc/resolv.conf open
     await source.snapshot({ id: snapshot, memory: true });
     const longer = await oci.create({ snapshot }, 'a-name-of-more-letters');
     const { settings } = oci;
-    const offline = { ...settings, hostname: 'b', network: { internet: false } };
+    const offline = { ...settings, hostname: 'b', network: CLOSED_NETWORK };
     const shorter = await oci.runtime.create({ id: oci.toId(), snapshot, ...offline });
     const hosts = (name: string) =>
       `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${name}\n`;
     const expected = (name: string) => `${name}\n${hosts(name)}`;
     expect(await readFound(longer)).toBe(`${expected('a-name-of-more-letters')}${resolvers}3 told`);
-    expect(await readFound(shorter)).toBe(`${expected('b')}3 told`);
-    const again = oci.toId();
-    await shorter.snapshot({ id: again, memory: true });
-    const online = await oci.create({ snapshot: again });
-    expect((await runInside(online, 'cat /etc/resolv.conf')).output).toBe(resolvers);
+    expect(await readFound(shorter)).toBe(`${expected('b')}${resolvers}3 told`);
     expect(await readFound(source)).toBe(`${expected(settings.hostname)}${resolvers}3 told`);
   });
 });

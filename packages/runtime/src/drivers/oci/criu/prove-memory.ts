@@ -2,6 +2,7 @@ import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { isRuntimeError, RuntimeError } from '../../../error.ts';
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import type { Instance, InstanceSettings, Runtime } from '../../../runtime.ts';
 
 const MIB = 2 ** 20;
@@ -21,7 +22,7 @@ export const proveMemory = async (runtime: Runtime, options: { rootfs: string })
     throw new RuntimeError('unsupported', 'CRIU does not work on this kernel');
   }
   const limits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
-  const settings = { hostname: 'probe', limits, network: { internet: false } };
+  const settings = { hostname: 'probe', limits, network: CLOSED_NETWORK };
   const id = `memory${process.pid}`;
   const instance = await runtime.create({ id, rootfs: options.rootfs, ...settings });
   try {

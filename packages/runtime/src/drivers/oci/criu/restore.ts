@@ -113,7 +113,7 @@ export const restoreMemory = async (options: {
     await attachNetwork({
       pid,
       slot: record.slot,
-      internet: network.internet,
+      policy: network,
       signal,
       stateDir: host.stateDir,
     });

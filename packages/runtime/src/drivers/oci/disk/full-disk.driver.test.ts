@@ -1,9 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mount, unmountEvery } from '../../../kernel/syscalls.ts';
-import { writeResolvers } from '../container/write-resolvers.ts';
 import { nameCopy } from '../snapshots/name-copy.ts';
 
 const PAGE_BYTES = 4096;
@@ -41,15 +40,5 @@ describe('a copied disk that is full', () => {
     expect(await read('hostname')).toBe('\0'.repeat(100));
     nameCopy({ disk, hostname: 'short' });
     expect(await read('hosts')).toBe(hosts.replace('source', 'short'));
-  });
-
-  it('has no resolvers where there is no room for them', async () => {
-    await writeFile(join(etc, 'resolv.conf'), '');
-    await fill();
-    await writeResolvers({ disk, baseId: 0, servers: ['192.0.2.1'] });
-    expect((await stat(join(etc, 'resolv.conf'))).size).toBe(0);
-    await rm(join(disk, 'filler'));
-    await writeResolvers({ disk, baseId: 0, servers: ['192.0.2.1'] });
-    expect(await read('resolv.conf')).toBe('nameserver 192.0.2.1\n');
   });
 });

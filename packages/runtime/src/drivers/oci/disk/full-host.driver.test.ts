@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { mount, unmountEvery } from '../../../kernel/syscalls.ts';
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import { findTraces } from '../../../suite/traces.ts';
 import { createOci } from '../oci.ts';
 
@@ -30,7 +31,7 @@ it('rejects with "exhausted" and leaves nothing when the disk of the host is ful
     rootfs: base,
     hostname: 'box',
     limits: { cpuCount: 1, memoryBytes: 2 ** 28, diskBytes: 2 ** 26, processCount: 64 },
-    network: { internet: false },
+    network: CLOSED_NETWORK,
   });
   await expect(created).rejects.toMatchObject({
     code: 'exhausted',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { runCommand } from '../../../kernel/run-command.ts';
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import { aptInstall, type ProbeResult, probe } from '../../../probes/probe.ts';
 import { prepareAgentFolder } from '../../agent-folder.ts';
 import type { OciRuntime, OciRuntimeName } from '../container/oci-runtime.ts';
@@ -88,7 +89,7 @@ const trySandbox = async (
       rootfs,
       hostname: 'probe',
       limits,
-      network: { internet: false },
+      network: CLOSED_NETWORK,
     });
     const tookMs = Math.round(performance.now() - start);
     try {

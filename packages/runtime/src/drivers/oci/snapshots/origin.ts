@@ -1,7 +1,5 @@
 import { RuntimeError } from '../../../error.ts';
-import { findResolvers } from '../../../network/resolvers.ts';
 import type { InstanceSpec, SnapshotId } from '../../../runtime.ts';
-import { writeResolvers } from '../container/write-resolvers.ts';
 import { type Checkpoint, isCriuMemory, shareImages } from '../criu/checkpoint.ts';
 import { copyDisk } from '../disk/copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from '../folder.ts';
@@ -76,9 +74,4 @@ const copyOrigin = async (
   await copyDisk(origin.folder.image, folder.image);
   await reopenDisk(host, record);
   nameCopy({ disk: folder.disk, hostname: record.spec.hostname });
-  const { internet } = record.spec.network;
-  if (internet !== origin.contents.internet) {
-    const servers = internet ? (host.surroundings.resolvers ?? findResolvers()) : [];
-    await writeResolvers({ disk: folder.disk, baseId: host.toBaseId(record.slot), servers });
-  }
 };

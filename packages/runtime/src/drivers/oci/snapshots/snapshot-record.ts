@@ -28,7 +28,6 @@ export interface SnapshotContents {
   rootfs: string;
   diskBaseId: number;
   diskBytes: number;
-  internet: boolean;
   /** As in the record of that sandbox: nothing that starts from it gets a lower level. */
   level?: 'gvisor';
   /** Set where the processes were captured, too. */
@@ -49,7 +48,6 @@ export const toContents = (source: SandboxRecord, memory: Checkpoint | undefined
   rootfs: source.spec.rootfs,
   diskBaseId: source.diskBaseId,
   diskBytes: source.spec.limits.diskBytes,
-  internet: source.spec.network.internet,
   ...(source.level !== undefined && { level: source.level }),
   ...(memory && { memory, ...(source.agentDir !== undefined && { agentDir: source.agentDir }) }),
 });

@@ -1,4 +1,6 @@
 // For the crash test: makes sandboxes, several at once and one after the other, until this process is killed.
+
+import { CLOSED_NETWORK, OPEN_NETWORK } from '../../../network/policy.ts';
 import { createOci } from '../oci.ts';
 
 const [dataDir = '', agentDir = '', rootfs = '', prefix = '', runscPath] = process.argv.slice(2);
@@ -12,7 +14,7 @@ const createInTurn = async (lane: number): Promise<never> => {
       rootfs,
       hostname: 'box',
       limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-      network: { internet: lane === 0 },
+      network: lane === 0 ? OPEN_NETWORK : CLOSED_NETWORK,
     });
     process.stdout.write('made\n');
     if (turn % 2 === 1) await instance.stop();

@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { CLOSED_NETWORK, OPEN_NETWORK } from '../../../network/policy.ts';
 import type { Instance, InstanceOrigin, InstanceSettings } from '../../../runtime.ts';
 import { prepareSuiteAgent } from '../../../suite/agent.ts';
 import { prepareSuiteRootfs } from '../../../suite/rootfs.ts';
@@ -106,7 +107,7 @@ export const useOci = (options: {
   const settings = {
     hostname: 'box',
     limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-    network: { internet },
+    network: internet ? OPEN_NETWORK : CLOSED_NETWORK,
   };
   const toId = (): string => {
     const id = `${name}${process.pid}x${ids.length}`;

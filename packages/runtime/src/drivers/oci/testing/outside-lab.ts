@@ -50,6 +50,9 @@ while True:
             open("/root/new", "w").write(repr(ask(act))); os.rename("/root/new", "/root/answer")
     time.sleep(0.02)
 `;
+
+import { OPEN_NETWORK } from '../../../network/policy.ts';
+
 const ask = async (instance: Instance, what: 'send' | 'receive'): Promise<string> => {
   const wait = 'for i in $(seq 250); do [ -s /root/answer ] && break; sleep 0.02; done; cat /root/answer';
   return (await runInside(instance, `rm -f /root/answer; touch /root/${what}; ${wait}`)).output;
@@ -71,7 +74,7 @@ const create = (id: string, origin: { rootfs: string } | { snapshot: string }): 
     ...origin,
     hostname: 'box',
     limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-    network: { internet: true },
+    network: OPEN_NETWORK,
   });
 try {
   await hear('up');

@@ -1,5 +1,7 @@
 // For the crash test: makes one sandbox and then pauses and resumes it, until this process is killed. Prints which
 // files inside are durable.
+
+import { OPEN_NETWORK } from '../../../network/policy.ts';
 import { runInside } from '../../../suite/client.ts';
 import { createOci } from '../oci.ts';
 
@@ -12,7 +14,7 @@ const instance = await runtime.create({
   rootfs,
   hostname: 'box',
   limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-  network: { internet: true },
+  network: OPEN_NETWORK,
 });
 process.stdout.write('made\n');
 for (let turn = 1; ; turn++) {

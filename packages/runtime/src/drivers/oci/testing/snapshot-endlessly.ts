@@ -1,5 +1,7 @@
 // For the crash test: makes one sandbox, and then snapshots of it and sandboxes of those, until this process is killed.
 // Prints which snapshots are durable, each with the number of the last file in it.
+
+import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import { runInside } from '../../../suite/client.ts';
 import { createOci } from '../oci.ts';
 
@@ -9,7 +11,7 @@ const MIB = 2 ** 20;
 const settings = {
   hostname: 'box',
   limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-  network: { internet: false },
+  network: CLOSED_NETWORK,
 };
 
 const instance = await runtime.create({ id, rootfs, ...settings });

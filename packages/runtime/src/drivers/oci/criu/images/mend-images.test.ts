@@ -158,8 +158,8 @@ describe('mending the images', () => {
         toMessage(3, toField(1, 1), toMessage(6, Buffer.from(path)), toField(9, 1), ...state),
       );
     };
-    const rewritten = ['/etc/hosts', '/etc/hostname', '/etc/resolv.conf'];
-    const others = ['/etc/passwd', '/root/etc/hosts'].map((path) => toFile(path));
+    const rewritten = ['/etc/hosts', '/etc/hostname'];
+    const others = ['/etc/resolv.conf', '/root/etc/hosts'].map((path) => toFile(path));
     await writeFiles(...rewritten.map((path) => toFile(path)), ...others);
     await mendImages(folder, []);
     const changed = toTrees(await read());

@@ -4,7 +4,7 @@ import { type RegularFile, RegularFileSchema } from '../../../../gen/criu/images
 const { size, mode } = RegularFileSchema.field;
 
 /**
- * Takes the sizes and modes of those open files away that a copy writes anew, see `nameCopy` and `writeResolvers`: CRIU opens
+ * Takes the sizes and modes of those open files away that a copy writes anew, see `nameCopy`: CRIU opens
  * no file that has others than the images say. Returns whether there were any.
  */
 export const allowRewriting = (files: readonly RegularFile[]): boolean => {
@@ -16,4 +16,4 @@ export const allowRewriting = (files: readonly RegularFile[]): boolean => {
   return found.length > 0;
 };
 
-const rewritten = ['/etc/hostname', '/etc/hosts', '/etc/resolv.conf'].map((path) => Buffer.from(path));
+const rewritten = ['/etc/hostname', '/etc/hosts'].map((path) => Buffer.from(path));

@@ -42,7 +42,6 @@ export const parseStoredManifest = (text: string): StoredManifest => {
       ...(found.parent !== undefined && { parent: toId(found.parent, 'parent') }),
       diskBaseId: toBaseId(found.diskBaseId),
       diskBytes,
-      internet: toBoolean(found.internet, 'internet'),
       ...(level !== undefined && { level: 'gvisor' }),
     },
     templateDigest: toText(templateDigest, digestPattern, 'templateDigest'),

@@ -42,7 +42,7 @@ export const storeSnapshot = async (
     stored: await listParts(copy, { blobs, signal }),
     signal,
   };
-  const { sandbox, parent, diskBaseId, diskBytes, internet, level } = sealed;
+  const { sandbox, parent, diskBaseId, diskBytes, level } = sealed;
   // First, since that may be refused.
   const memory = await writeMemory(folder, sealed, { target, templateDigest });
   const manifest: StoredManifest = {
@@ -53,7 +53,6 @@ export const storeSnapshot = async (
       ...(parent !== undefined && { parent }),
       diskBaseId,
       diskBytes,
-      internet,
       ...(level !== undefined && { level }),
     },
     templateDigest,

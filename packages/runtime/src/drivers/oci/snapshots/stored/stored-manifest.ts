@@ -11,7 +11,7 @@ export interface StoredManifest {
   /** The one that was stored. A host that reads it back may have it under another id. */
   snapshot: SnapshotId;
   /** The part of its record that does not depend on a host. */
-  contents: Pick<SnapshotContents, 'sandbox' | 'parent' | 'diskBaseId' | 'diskBytes' | 'internet' | 'level'>;
+  contents: Pick<SnapshotContents, 'sandbox' | 'parent' | 'diskBaseId' | 'diskBytes' | 'level'>;
   /** Of the image below its files. */
   templateDigest: string;
   /** With the hash of its content, see `hashSparse`. */

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file skerry/runtime/v1/runtime.proto.
  */
 export const file_skerry_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch9za2VycnkvcnVudGltZS92MS9ydW50aW1lLnByb3RvEhFza2VycnkucnVudGltZS52MSIsCgZUYXJnZXQSEAoIaW5zdGFuY2UYASABKAkSEAoIYmlydGhfaWQYAiABKAkiJwoDUnVuEhAKCGluc3RhbmNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSJqCghJbnN0YW5jZRIKCgJpZBgBIAEoCRIQCghiaXJ0aF9pZBgCIAEoCRIOCgZydW5faWQYAyABKAkSMAoHc29ja2V0cxgEIAEoCzIfLnNrZXJyeS5ydW50aW1lLnYxLkFnZW50U29ja2V0cyItCgxBZ2VudFNvY2tldHMSDAoEaHR0cBgBIAEoCRIPCgdjb250cm9sGAIgASgJIhEKD0Rlc2NyaWJlUmVxdWVzdCJPChBEZXNjcmliZVJlc3BvbnNlEgwKBG5hbWUYASABKAkSLQoIZmVhdHVyZXMYAiABKAsyGy5za2VycnkucnVudGltZS52MS5GZWF0dXJlcyLvAgoIRmVhdHVyZXMSDQoFbGV2ZWwYASABKAkSEAoIcHJvZ3JhbXMYAiABKAgSLwoFcGF1c2UYAyABKAsyIC5za2VycnkucnVudGltZS52MS5GZWF0dXJlcy5LZXB0EjIKCHNuYXBzaG90GAQgASgLMiAuc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMuS2VwdBIPCgduZXR3b3JrGAUgASgIEjoKBmxpbWl0cxgGIAEoCzIqLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzLkVuZm9yY2VkTGltaXRzEhQKDGltYWdlX2V4cG9ydBgHIAEoCBoqCgRLZXB0Eg4KBm1lbW9yeRgBIAEoCBISCgpmaWxlc3lzdGVtGAIgASgIGk4KDkVuZm9yY2VkTGltaXRzEgsKA2NwdRgBIAEoCBIOCgZtZW1vcnkYAiABKAgSDAoEZGlzaxgDIAEoCBIRCglwcm9jZXNzZXMYBCABKAgiTAoNQ3JlYXRlUmVxdWVzdBItCgRzcGVjGAEgASgLMh8uc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTcGVjEgwKBGNhbGwYAiABKAkiyQIKDEluc3RhbmNlU3BlYxIKCgJpZBgBIAEoCRIQCghob3N0bmFtZRgCIAEoCRI2CgZsaW1pdHMYAyABKAsyJi5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTGltaXRzEjgKB25ldHdvcmsYBCABKAsyJy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTmV0d29yaxIQCgZyb290ZnMYBSABKAlIABISCghzbmFwc2hvdBgGIAEoCUgAGlwKBkxpbWl0cxIRCgljcHVfY291bnQYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEhIKCmRpc2tfYnl0ZXMYAyABKAQSFQoNcHJvY2Vzc19jb3VudBgEIAEoBBobCgdOZXR3b3JrEhAKCGludGVybmV0GAEgASgIQggKBm9yaWdpbiI/Cg5DcmVhdGVSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIh4KCkdldFJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAkiPAoLR2V0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSINCgtMaXN0UmVxdWVzdCI9CgxMaXN0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSI8Cg9HZXRTdGF0ZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0IkMKEEdldFN0YXRlUmVzcG9uc2USLwoFc3RhdGUYASABKA4yIC5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVN0YXRlIj8KEUxpc3RTdGF0ZXNSZXF1ZXN0EioKB3RhcmdldHMYASADKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQinAEKEkxpc3RTdGF0ZXNSZXNwb25zZRI6CgVmb3VuZBgBIAMoCzIrLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RTdGF0ZXNSZXNwb25zZS5Gb3VuZBpKCgVGb3VuZBIQCghiaXJ0aF9pZBgBIAEoCRIvCgVzdGF0ZRgCIAEoDjIgLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlU3RhdGUiPAoPR2V0VXNhZ2VSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldCKWAQoQR2V0VXNhZ2VSZXNwb25zZRITCgtjcHVfdGltZV9tcxgBIAEoARIUCgxtZW1vcnlfYnl0ZXMYAiABKAQSEwoLY2FjaGVfYnl0ZXMYAyABKAQSEgoKZGlza19ieXRlcxgEIAEoBBIVCg1wcm9jZXNzX2NvdW50GAUgASgEEhcKD2ZyZWVfZGlza19ieXRlcxgGIAEoBCI+ChBMaXN0VXNhZ2VSZXF1ZXN0EioKB3RhcmdldHMYASADKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQipgEKEUxpc3RVc2FnZVJlc3BvbnNlEj8KCG1lYXN1cmVkGAEgAygLMi0uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFVzYWdlUmVzcG9uc2UuTWVhc3VyZWQaUAoITWVhc3VyZWQSEAoIYmlydGhfaWQYASABKAkSMgoFdXNhZ2UYAiABKAsyIy5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlc3BvbnNlIjgKC1N0b3BSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldCIOCgxTdG9wUmVzcG9uc2UiSQoMUGF1c2VSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldBIOCgZtZW1vcnkYAiABKAgiDwoNUGF1c2VSZXNwb25zZSJoCg1SZXN1bWVSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldBITCgZtZW1vcnkYAiABKAhIAIgBARIMCgRjYWxsGAMgASgJQgkKB19tZW1vcnkiPwoOUmVzdW1lUmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSKDAQoPU25hcHNob3RSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldBIQCghzbmFwc2hvdBgCIAEoCRIOCgZtZW1vcnkYAyABKAgSEQoJZXBoZW1lcmFsGAQgASgIEhAKCHVubGlzdGVkGAUgASgIIhIKEFNuYXBzaG90UmVzcG9uc2UiewoSRXhwb3J0SW1hZ2VSZXF1ZXN0EisKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldEgAEhIKCHNuYXBzaG90GAMgASgJSAASDAoEcGF0aBgCIAEoCRIMCgRjYWxsGAQgASgJQggKBm9yaWdpbiI5ChNFeHBvcnRJbWFnZVJlc3BvbnNlEg4KBmRpZ2VzdBgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgEIhYKFExpc3RTbmFwc2hvdHNSZXF1ZXN0Ij0KFUxpc3RTbmFwc2hvdHNSZXNwb25zZRIQCghzbmFwc2hvdBgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgEIikKFVZlcmlmeVNuYXBzaG90UmVxdWVzdBIQCghzbmFwc2hvdBgBIAEoCSIpChZWZXJpZnlTbmFwc2hvdFJlc3BvbnNlEg8KB3Byb2JsZW0YASABKAkiZQoLRGlmZlJlcXVlc3QSKwoEZnJvbRgBIAEoCzIdLnNrZXJyeS5ydW50aW1lLnYxLlRyZWVPcmlnaW4SKQoCdG8YAiABKAsyHS5za2VycnkucnVudGltZS52MS5UcmVlT3JpZ2luIlAKClRyZWVPcmlnaW4SEAoGcm9vdGZzGAEgASgJSAASEgoIc25hcHNob3QYAiABKAlIABISCghpbnN0YW5jZRgDIAEoCUgAQggKBm9yaWdpbiJ6CgxEaWZmUmVzcG9uc2USDAoEcGF0aBgBIAEoDBIpCgZjaGFuZ2UYAiABKA4yGS5za2VycnkucnVudGltZS52MS5DaGFuZ2USMQoGZmllbGRzGAMgAygOMiEuc2tlcnJ5LnJ1bnRpbWUudjEuRGlmZmVyZW50RmllbGQiKQoVRGVsZXRlU25hcHNob3RSZXF1ZXN0EhAKCHNuYXBzaG90GAEgASgJIhgKFkRlbGV0ZVNuYXBzaG90UmVzcG9uc2UiMwoMV2F0Y2hSZXF1ZXN0EiMKA3J1bhgBIAEoCzIWLnNrZXJyeS5ydW50aW1lLnYxLlJ1biI0Cg1XYXRjaFJlc3BvbnNlEiMKA3J1bhgBIAEoCzIWLnNrZXJyeS5ydW50aW1lLnYxLlJ1biIdCg1DYW5jZWxSZXF1ZXN0EgwKBGNhbGwYASABKAkiHwoOQ2FuY2VsUmVzcG9uc2USDQoFZm91bmQYASABKAgiNwoHRmFpbHVyZRIsCgRjb2RlGAEgASgOMh4uc2tlcnJ5LnJ1bnRpbWUudjEuRmFpbHVyZUNvZGUqggEKDUluc3RhbmNlU3RhdGUSHgoaSU5TVEFOQ0VfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZJTlNUQU5DRV9TVEFURV9SVU5OSU5HEAESGQoVSU5TVEFOQ0VfU1RBVEVfUEFVU0VEEAISGgoWSU5TVEFOQ0VfU1RBVEVfU1RPUFBFRBADKloKBkNoYW5nZRIWChJDSEFOR0VfVU5TUEVDSUZJRUQQABIQCgxDSEFOR0VfQURERUQQARISCg5DSEFOR0VfUkVNT1ZFRBACEhIKDkNIQU5HRV9DSEFOR0VEEAMqqAIKDkRpZmZlcmVudEZpZWxkEh8KG0RJRkZFUkVOVF9GSUVMRF9VTlNQRUNJRklFRBAAEhgKFERJRkZFUkVOVF9GSUVMRF9UWVBFEAESGAoURElGRkVSRU5UX0ZJRUxEX01PREUQAhIXChNESUZGRVJFTlRfRklFTERfVUlEEAMSFwoTRElGRkVSRU5UX0ZJRUxEX0dJRBAEEh4KGkRJRkZFUkVOVF9GSUVMRF9TSVpFX0JZVEVTEAUSGgoWRElGRkVSRU5UX0ZJRUxEX1RBUkdFVBAGEhoKFkRJRkZFUkVOVF9GSUVMRF9ERVZJQ0UQBxIaChZESUZGRVJFTlRfRklFTERfWEFUVFJTEAgSGwoXRElGRkVSRU5UX0ZJRUxEX0NPTlRFTlQQCSqPAgoLRmFpbHVyZUNvZGUSHAoYRkFJTFVSRV9DT0RFX1VOU1BFQ0lGSUVEEAASGgoWRkFJTFVSRV9DT0RFX05PVF9GT1VORBABEh8KG0ZBSUxVUkVfQ09ERV9BTFJFQURZX0VYSVNUUxACEhwKGEZBSUxVUkVfQ09ERV9VTlNVUFBPUlRFRBADEhoKFkZBSUxVUkVfQ09ERV9FWEhBVVNURUQQBBIcChhGQUlMVVJFX0NPREVfVU5BVkFJTEFCTEUQBRIYChRGQUlMVVJFX0NPREVfUkVGVVNFRBAGEhgKFEZBSUxVUkVfQ09ERV9EQU1BR0VEEAcSGQoVRkFJTFVSRV9DT0RFX0lOVEVSTkFMEAgy2QwKDlJ1bnRpbWVTZXJ2aWNlElMKCERlc2NyaWJlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXNwb25zZRJNCgZDcmVhdGUSIC5za2VycnkucnVudGltZS52MS5DcmVhdGVSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuQ3JlYXRlUmVzcG9uc2USRAoDR2V0Eh0uc2tlcnJ5LnJ1bnRpbWUudjEuR2V0UmVxdWVzdBoeLnNrZXJyeS5ydW50aW1lLnYxLkdldFJlc3BvbnNlEkkKBExpc3QSHi5za2VycnkucnVudGltZS52MS5MaXN0UmVxdWVzdBofLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RSZXNwb25zZTABElMKCEdldFN0YXRlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0U3RhdGVSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0U3RhdGVSZXNwb25zZRJZCgpMaXN0U3RhdGVzEiQuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFN0YXRlc1JlcXVlc3QaJS5za2VycnkucnVudGltZS52MS5MaXN0U3RhdGVzUmVzcG9uc2USUwoIR2V0VXNhZ2USIi5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlc3BvbnNlElYKCUxpc3RVc2FnZRIjLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RVc2FnZVJlcXVlc3QaJC5za2VycnkucnVudGltZS52MS5MaXN0VXNhZ2VSZXNwb25zZRJHCgRTdG9wEh4uc2tlcnJ5LnJ1bnRpbWUudjEuU3RvcFJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5TdG9wUmVzcG9uc2USSgoFUGF1c2USHy5za2VycnkucnVudGltZS52MS5QYXVzZVJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5QYXVzZVJlc3BvbnNlEk0KBlJlc3VtZRIgLnNrZXJyeS5ydW50aW1lLnYxLlJlc3VtZVJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5SZXN1bWVSZXNwb25zZRJTCghTbmFwc2hvdBIiLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVxdWVzdBojLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVzcG9uc2USXAoLRXhwb3J0SW1hZ2USJS5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlcXVlc3QaJi5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlc3BvbnNlEmQKDUxpc3RTbmFwc2hvdHMSJy5za2VycnkucnVudGltZS52MS5MaXN0U25hcHNob3RzUmVxdWVzdBooLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RTbmFwc2hvdHNSZXNwb25zZTABEmcKDlZlcmlmeVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXNwb25zZTABEkkKBERpZmYSHi5za2VycnkucnVudGltZS52MS5EaWZmUmVxdWVzdBofLnNrZXJyeS5ydW50aW1lLnYxLkRpZmZSZXNwb25zZTABEmUKDkRlbGV0ZVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXNwb25zZRJOCgVXYXRjaBIfLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVxdWVzdBogLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVzcG9uc2UoATABEk0KBkNhbmNlbBIgLnNrZXJyeS5ydW50aW1lLnYxLkNhbmNlbFJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5DYW5jZWxSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Ch9za2VycnkvcnVudGltZS92MS9ydW50aW1lLnByb3RvEhFza2VycnkucnVudGltZS52MSIsCgZUYXJnZXQSEAoIaW5zdGFuY2UYASABKAkSEAoIYmlydGhfaWQYAiABKAkiJwoDUnVuEhAKCGluc3RhbmNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSJqCghJbnN0YW5jZRIKCgJpZBgBIAEoCRIQCghiaXJ0aF9pZBgCIAEoCRIOCgZydW5faWQYAyABKAkSMAoHc29ja2V0cxgEIAEoCzIfLnNrZXJyeS5ydW50aW1lLnYxLkFnZW50U29ja2V0cyItCgxBZ2VudFNvY2tldHMSDAoEaHR0cBgBIAEoCRIPCgdjb250cm9sGAIgASgJIhEKD0Rlc2NyaWJlUmVxdWVzdCJPChBEZXNjcmliZVJlc3BvbnNlEgwKBG5hbWUYASABKAkSLQoIZmVhdHVyZXMYAiABKAsyGy5za2VycnkucnVudGltZS52MS5GZWF0dXJlcyLvAgoIRmVhdHVyZXMSDQoFbGV2ZWwYASABKAkSEAoIcHJvZ3JhbXMYAiABKAgSLwoFcGF1c2UYAyABKAsyIC5za2VycnkucnVudGltZS52MS5GZWF0dXJlcy5LZXB0EjIKCHNuYXBzaG90GAQgASgLMiAuc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMuS2VwdBIPCgduZXR3b3JrGAUgASgIEjoKBmxpbWl0cxgGIAEoCzIqLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzLkVuZm9yY2VkTGltaXRzEhQKDGltYWdlX2V4cG9ydBgHIAEoCBoqCgRLZXB0Eg4KBm1lbW9yeRgBIAEoCBISCgpmaWxlc3lzdGVtGAIgASgIGk4KDkVuZm9yY2VkTGltaXRzEgsKA2NwdRgBIAEoCBIOCgZtZW1vcnkYAiABKAgSDAoEZGlzaxgDIAEoCBIRCglwcm9jZXNzZXMYBCABKAgiTAoNQ3JlYXRlUmVxdWVzdBItCgRzcGVjGAEgASgLMh8uc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTcGVjEgwKBGNhbGwYAiABKAkigwIKDEluc3RhbmNlU3BlYxIKCgJpZBgBIAEoCRIQCghob3N0bmFtZRgCIAEoCRI2CgZsaW1pdHMYAyABKAsyJi5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTGltaXRzEg8KB25ldHdvcmsYBCABKAkSEAoGcm9vdGZzGAUgASgJSAASEgoIc25hcHNob3QYBiABKAlIABpcCgZMaW1pdHMSEQoJY3B1X2NvdW50GAEgASgBEhQKDG1lbW9yeV9ieXRlcxgCIAEoBBISCgpkaXNrX2J5dGVzGAMgASgEEhUKDXByb2Nlc3NfY291bnQYBCABKARCCAoGb3JpZ2luIj8KDkNyZWF0ZVJlc3BvbnNlEi0KCGluc3RhbmNlGAEgASgLMhsuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2UiTwoRU2V0TmV0d29ya1JlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0Eg8KB25ldHdvcmsYAiABKAkiFAoSU2V0TmV0d29ya1Jlc3BvbnNlIh4KCkdldFJlcXVlc3QSEAoIaW5zdGFuY2UYASABKAkiPAoLR2V0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSINCgtMaXN0UmVxdWVzdCI9CgxMaXN0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSI8Cg9HZXRTdGF0ZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0IkMKEEdldFN0YXRlUmVzcG9uc2USLwoFc3RhdGUYASABKA4yIC5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVN0YXRlIj8KEUxpc3RTdGF0ZXNSZXF1ZXN0EioKB3RhcmdldHMYASADKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQinAEKEkxpc3RTdGF0ZXNSZXNwb25zZRI6CgVmb3VuZBgBIAMoCzIrLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RTdGF0ZXNSZXNwb25zZS5Gb3VuZBpKCgVGb3VuZBIQCghiaXJ0aF9pZBgBIAEoCRIvCgVzdGF0ZRgCIAEoDjIgLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlU3RhdGUiPAoPR2V0VXNhZ2VSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldCKWAQoQR2V0VXNhZ2VSZXNwb25zZRITCgtjcHVfdGltZV9tcxgBIAEoARIUCgxtZW1vcnlfYnl0ZXMYAiABKAQSEwoLY2FjaGVfYnl0ZXMYAyABKAQSEgoKZGlza19ieXRlcxgEIAEoBBIVCg1wcm9jZXNzX2NvdW50GAUgASgEEhcKD2ZyZWVfZGlza19ieXRlcxgGIAEoBCI+ChBMaXN0VXNhZ2VSZXF1ZXN0EioKB3RhcmdldHMYASADKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQipgEKEUxpc3RVc2FnZVJlc3BvbnNlEj8KCG1lYXN1cmVkGAEgAygLMi0uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFVzYWdlUmVzcG9uc2UuTWVhc3VyZWQaUAoITWVhc3VyZWQSEAoIYmlydGhfaWQYASABKAkSMgoFdXNhZ2UYAiABKAsyIy5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlc3BvbnNlIjgKC1N0b3BSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldCIOCgxTdG9wUmVzcG9uc2UiSQoMUGF1c2VSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldBIOCgZtZW1vcnkYAiABKAgiDwoNUGF1c2VSZXNwb25zZSJoCg1SZXN1bWVSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldBITCgZtZW1vcnkYAiABKAhIAIgBARIMCgRjYWxsGAMgASgJQgkKB19tZW1vcnkiPwoOUmVzdW1lUmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSKDAQoPU25hcHNob3RSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldBIQCghzbmFwc2hvdBgCIAEoCRIOCgZtZW1vcnkYAyABKAgSEQoJZXBoZW1lcmFsGAQgASgIEhAKCHVubGlzdGVkGAUgASgIIhIKEFNuYXBzaG90UmVzcG9uc2UiewoSRXhwb3J0SW1hZ2VSZXF1ZXN0EisKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldEgAEhIKCHNuYXBzaG90GAMgASgJSAASDAoEcGF0aBgCIAEoCRIMCgRjYWxsGAQgASgJQggKBm9yaWdpbiI5ChNFeHBvcnRJbWFnZVJlc3BvbnNlEg4KBmRpZ2VzdBgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgEIhYKFExpc3RTbmFwc2hvdHNSZXF1ZXN0Ij0KFUxpc3RTbmFwc2hvdHNSZXNwb25zZRIQCghzbmFwc2hvdBgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgEIikKFVZlcmlmeVNuYXBzaG90UmVxdWVzdBIQCghzbmFwc2hvdBgBIAEoCSIpChZWZXJpZnlTbmFwc2hvdFJlc3BvbnNlEg8KB3Byb2JsZW0YASABKAkiZQoLRGlmZlJlcXVlc3QSKwoEZnJvbRgBIAEoCzIdLnNrZXJyeS5ydW50aW1lLnYxLlRyZWVPcmlnaW4SKQoCdG8YAiABKAsyHS5za2VycnkucnVudGltZS52MS5UcmVlT3JpZ2luIlAKClRyZWVPcmlnaW4SEAoGcm9vdGZzGAEgASgJSAASEgoIc25hcHNob3QYAiABKAlIABISCghpbnN0YW5jZRgDIAEoCUgAQggKBm9yaWdpbiJ6CgxEaWZmUmVzcG9uc2USDAoEcGF0aBgBIAEoDBIpCgZjaGFuZ2UYAiABKA4yGS5za2VycnkucnVudGltZS52MS5DaGFuZ2USMQoGZmllbGRzGAMgAygOMiEuc2tlcnJ5LnJ1bnRpbWUudjEuRGlmZmVyZW50RmllbGQiKQoVRGVsZXRlU25hcHNob3RSZXF1ZXN0EhAKCHNuYXBzaG90GAEgASgJIhgKFkRlbGV0ZVNuYXBzaG90UmVzcG9uc2UiMwoMV2F0Y2hSZXF1ZXN0EiMKA3J1bhgBIAEoCzIWLnNrZXJyeS5ydW50aW1lLnYxLlJ1biI0Cg1XYXRjaFJlc3BvbnNlEiMKA3J1bhgBIAEoCzIWLnNrZXJyeS5ydW50aW1lLnYxLlJ1biIdCg1DYW5jZWxSZXF1ZXN0EgwKBGNhbGwYASABKAkiHwoOQ2FuY2VsUmVzcG9uc2USDQoFZm91bmQYASABKAgiNwoHRmFpbHVyZRIsCgRjb2RlGAEgASgOMh4uc2tlcnJ5LnJ1bnRpbWUudjEuRmFpbHVyZUNvZGUqggEKDUluc3RhbmNlU3RhdGUSHgoaSU5TVEFOQ0VfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZJTlNUQU5DRV9TVEFURV9SVU5OSU5HEAESGQoVSU5TVEFOQ0VfU1RBVEVfUEFVU0VEEAISGgoWSU5TVEFOQ0VfU1RBVEVfU1RPUFBFRBADKloKBkNoYW5nZRIWChJDSEFOR0VfVU5TUEVDSUZJRUQQABIQCgxDSEFOR0VfQURERUQQARISCg5DSEFOR0VfUkVNT1ZFRBACEhIKDkNIQU5HRV9DSEFOR0VEEAMqqAIKDkRpZmZlcmVudEZpZWxkEh8KG0RJRkZFUkVOVF9GSUVMRF9VTlNQRUNJRklFRBAAEhgKFERJRkZFUkVOVF9GSUVMRF9UWVBFEAESGAoURElGRkVSRU5UX0ZJRUxEX01PREUQAhIXChNESUZGRVJFTlRfRklFTERfVUlEEAMSFwoTRElGRkVSRU5UX0ZJRUxEX0dJRBAEEh4KGkRJRkZFUkVOVF9GSUVMRF9TSVpFX0JZVEVTEAUSGgoWRElGRkVSRU5UX0ZJRUxEX1RBUkdFVBAGEhoKFkRJRkZFUkVOVF9GSUVMRF9ERVZJQ0UQBxIaChZESUZGRVJFTlRfRklFTERfWEFUVFJTEAgSGwoXRElGRkVSRU5UX0ZJRUxEX0NPTlRFTlQQCSqPAgoLRmFpbHVyZUNvZGUSHAoYRkFJTFVSRV9DT0RFX1VOU1BFQ0lGSUVEEAASGgoWRkFJTFVSRV9DT0RFX05PVF9GT1VORBABEh8KG0ZBSUxVUkVfQ09ERV9BTFJFQURZX0VYSVNUUxACEhwKGEZBSUxVUkVfQ09ERV9VTlNVUFBPUlRFRBADEhoKFkZBSUxVUkVfQ09ERV9FWEhBVVNURUQQBBIcChhGQUlMVVJFX0NPREVfVU5BVkFJTEFCTEUQBRIYChRGQUlMVVJFX0NPREVfUkVGVVNFRBAGEhgKFEZBSUxVUkVfQ09ERV9EQU1BR0VEEAcSGQoVRkFJTFVSRV9DT0RFX0lOVEVSTkFMEAgytA0KDlJ1bnRpbWVTZXJ2aWNlElMKCERlc2NyaWJlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXNwb25zZRJNCgZDcmVhdGUSIC5za2VycnkucnVudGltZS52MS5DcmVhdGVSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuQ3JlYXRlUmVzcG9uc2USRAoDR2V0Eh0uc2tlcnJ5LnJ1bnRpbWUudjEuR2V0UmVxdWVzdBoeLnNrZXJyeS5ydW50aW1lLnYxLkdldFJlc3BvbnNlEkkKBExpc3QSHi5za2VycnkucnVudGltZS52MS5MaXN0UmVxdWVzdBofLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RSZXNwb25zZTABElMKCEdldFN0YXRlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0U3RhdGVSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0U3RhdGVSZXNwb25zZRJZCgpMaXN0U3RhdGVzEiQuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFN0YXRlc1JlcXVlc3QaJS5za2VycnkucnVudGltZS52MS5MaXN0U3RhdGVzUmVzcG9uc2USWQoKU2V0TmV0d29yaxIkLnNrZXJyeS5ydW50aW1lLnYxLlNldE5ldHdvcmtSZXF1ZXN0GiUuc2tlcnJ5LnJ1bnRpbWUudjEuU2V0TmV0d29ya1Jlc3BvbnNlElMKCEdldFVzYWdlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXNwb25zZRJWCglMaXN0VXNhZ2USIy5za2VycnkucnVudGltZS52MS5MaXN0VXNhZ2VSZXF1ZXN0GiQuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFVzYWdlUmVzcG9uc2USRwoEU3RvcBIeLnNrZXJyeS5ydW50aW1lLnYxLlN0b3BSZXF1ZXN0Gh8uc2tlcnJ5LnJ1bnRpbWUudjEuU3RvcFJlc3BvbnNlEkoKBVBhdXNlEh8uc2tlcnJ5LnJ1bnRpbWUudjEuUGF1c2VSZXF1ZXN0GiAuc2tlcnJ5LnJ1bnRpbWUudjEuUGF1c2VSZXNwb25zZRJNCgZSZXN1bWUSIC5za2VycnkucnVudGltZS52MS5SZXN1bWVSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuUmVzdW1lUmVzcG9uc2USUwoIU25hcHNob3QSIi5za2VycnkucnVudGltZS52MS5TbmFwc2hvdFJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5TbmFwc2hvdFJlc3BvbnNlElwKC0V4cG9ydEltYWdlEiUuc2tlcnJ5LnJ1bnRpbWUudjEuRXhwb3J0SW1hZ2VSZXF1ZXN0GiYuc2tlcnJ5LnJ1bnRpbWUudjEuRXhwb3J0SW1hZ2VSZXNwb25zZRJkCg1MaXN0U25hcHNob3RzEicuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFNuYXBzaG90c1JlcXVlc3QaKC5za2VycnkucnVudGltZS52MS5MaXN0U25hcHNob3RzUmVzcG9uc2UwARJnCg5WZXJpZnlTbmFwc2hvdBIoLnNrZXJyeS5ydW50aW1lLnYxLlZlcmlmeVNuYXBzaG90UmVxdWVzdBopLnNrZXJyeS5ydW50aW1lLnYxLlZlcmlmeVNuYXBzaG90UmVzcG9uc2UwARJJCgREaWZmEh4uc2tlcnJ5LnJ1bnRpbWUudjEuRGlmZlJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5EaWZmUmVzcG9uc2UwARJlCg5EZWxldGVTbmFwc2hvdBIoLnNrZXJyeS5ydW50aW1lLnYxLkRlbGV0ZVNuYXBzaG90UmVxdWVzdBopLnNrZXJyeS5ydW50aW1lLnYxLkRlbGV0ZVNuYXBzaG90UmVzcG9uc2USTgoFV2F0Y2gSHy5za2VycnkucnVudGltZS52MS5XYXRjaFJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5XYXRjaFJlc3BvbnNlKAEwARJNCgZDYW5jZWwSIC5za2VycnkucnVudGltZS52MS5DYW5jZWxSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuQ2FuY2VsUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * One instance. A call for it does not affect a later instance of the same id: it fails with `not_found`.
@@ -298,9 +298,11 @@ export type InstanceSpec = Message<"skerry.runtime.v1.InstanceSpec"> & {
   limits?: InstanceSpec_Limits | undefined;
 
   /**
-   * @generated from field: skerry.runtime.v1.InstanceSpec.Network network = 4;
+   * JSON of a `NetworkPolicy` of src/network/policy.ts, which alone reads it.
+   *
+   * @generated from field: string network = 4;
    */
-  network?: InstanceSpec_Network | undefined;
+  network: string;
 
   /**
    * @generated from oneof skerry.runtime.v1.InstanceSpec.origin
@@ -360,23 +362,6 @@ export const InstanceSpec_LimitsSchema: GenMessage<InstanceSpec_Limits> = /*@__P
   messageDesc(file_skerry_runtime_v1_runtime, 8, 0);
 
 /**
- * @generated from message skerry.runtime.v1.InstanceSpec.Network
- */
-export type InstanceSpec_Network = Message<"skerry.runtime.v1.InstanceSpec.Network"> & {
-  /**
-   * @generated from field: bool internet = 1;
-   */
-  internet: boolean;
-};
-
-/**
- * Describes the message skerry.runtime.v1.InstanceSpec.Network.
- * Use `create(InstanceSpec_NetworkSchema)` to create a new message.
- */
-export const InstanceSpec_NetworkSchema: GenMessage<InstanceSpec_Network> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 8, 1);
-
-/**
  * @generated from message skerry.runtime.v1.CreateResponse
  */
 export type CreateResponse = Message<"skerry.runtime.v1.CreateResponse"> & {
@@ -394,6 +379,43 @@ export const CreateResponseSchema: GenMessage<CreateResponse> = /*@__PURE__*/
   messageDesc(file_skerry_runtime_v1_runtime, 9);
 
 /**
+ * @generated from message skerry.runtime.v1.SetNetworkRequest
+ */
+export type SetNetworkRequest = Message<"skerry.runtime.v1.SetNetworkRequest"> & {
+  /**
+   * @generated from field: skerry.runtime.v1.Target target = 1;
+   */
+  target?: Target | undefined;
+
+  /**
+   * As in `InstanceSpec`.
+   *
+   * @generated from field: string network = 2;
+   */
+  network: string;
+};
+
+/**
+ * Describes the message skerry.runtime.v1.SetNetworkRequest.
+ * Use `create(SetNetworkRequestSchema)` to create a new message.
+ */
+export const SetNetworkRequestSchema: GenMessage<SetNetworkRequest> = /*@__PURE__*/
+  messageDesc(file_skerry_runtime_v1_runtime, 10);
+
+/**
+ * @generated from message skerry.runtime.v1.SetNetworkResponse
+ */
+export type SetNetworkResponse = Message<"skerry.runtime.v1.SetNetworkResponse"> & {
+};
+
+/**
+ * Describes the message skerry.runtime.v1.SetNetworkResponse.
+ * Use `create(SetNetworkResponseSchema)` to create a new message.
+ */
+export const SetNetworkResponseSchema: GenMessage<SetNetworkResponse> = /*@__PURE__*/
+  messageDesc(file_skerry_runtime_v1_runtime, 11);
+
+/**
  * @generated from message skerry.runtime.v1.GetRequest
  */
 export type GetRequest = Message<"skerry.runtime.v1.GetRequest"> & {
@@ -408,7 +430,7 @@ export type GetRequest = Message<"skerry.runtime.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 10);
+  messageDesc(file_skerry_runtime_v1_runtime, 12);
 
 /**
  * @generated from message skerry.runtime.v1.GetResponse
@@ -425,7 +447,7 @@ export type GetResponse = Message<"skerry.runtime.v1.GetResponse"> & {
  * Use `create(GetResponseSchema)` to create a new message.
  */
 export const GetResponseSchema: GenMessage<GetResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 11);
+  messageDesc(file_skerry_runtime_v1_runtime, 13);
 
 /**
  * @generated from message skerry.runtime.v1.ListRequest
@@ -438,7 +460,7 @@ export type ListRequest = Message<"skerry.runtime.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 12);
+  messageDesc(file_skerry_runtime_v1_runtime, 14);
 
 /**
  * @generated from message skerry.runtime.v1.ListResponse
@@ -455,7 +477,7 @@ export type ListResponse = Message<"skerry.runtime.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 13);
+  messageDesc(file_skerry_runtime_v1_runtime, 15);
 
 /**
  * @generated from message skerry.runtime.v1.GetStateRequest
@@ -472,7 +494,7 @@ export type GetStateRequest = Message<"skerry.runtime.v1.GetStateRequest"> & {
  * Use `create(GetStateRequestSchema)` to create a new message.
  */
 export const GetStateRequestSchema: GenMessage<GetStateRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 14);
+  messageDesc(file_skerry_runtime_v1_runtime, 16);
 
 /**
  * @generated from message skerry.runtime.v1.GetStateResponse
@@ -489,7 +511,7 @@ export type GetStateResponse = Message<"skerry.runtime.v1.GetStateResponse"> & {
  * Use `create(GetStateResponseSchema)` to create a new message.
  */
 export const GetStateResponseSchema: GenMessage<GetStateResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 15);
+  messageDesc(file_skerry_runtime_v1_runtime, 17);
 
 /**
  * @generated from message skerry.runtime.v1.ListStatesRequest
@@ -506,7 +528,7 @@ export type ListStatesRequest = Message<"skerry.runtime.v1.ListStatesRequest"> &
  * Use `create(ListStatesRequestSchema)` to create a new message.
  */
 export const ListStatesRequestSchema: GenMessage<ListStatesRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 16);
+  messageDesc(file_skerry_runtime_v1_runtime, 18);
 
 /**
  * @generated from message skerry.runtime.v1.ListStatesResponse
@@ -523,7 +545,7 @@ export type ListStatesResponse = Message<"skerry.runtime.v1.ListStatesResponse">
  * Use `create(ListStatesResponseSchema)` to create a new message.
  */
 export const ListStatesResponseSchema: GenMessage<ListStatesResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 17);
+  messageDesc(file_skerry_runtime_v1_runtime, 19);
 
 /**
  * @generated from message skerry.runtime.v1.ListStatesResponse.Found
@@ -545,7 +567,7 @@ export type ListStatesResponse_Found = Message<"skerry.runtime.v1.ListStatesResp
  * Use `create(ListStatesResponse_FoundSchema)` to create a new message.
  */
 export const ListStatesResponse_FoundSchema: GenMessage<ListStatesResponse_Found> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 17, 0);
+  messageDesc(file_skerry_runtime_v1_runtime, 19, 0);
 
 /**
  * @generated from message skerry.runtime.v1.GetUsageRequest
@@ -562,7 +584,7 @@ export type GetUsageRequest = Message<"skerry.runtime.v1.GetUsageRequest"> & {
  * Use `create(GetUsageRequestSchema)` to create a new message.
  */
 export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 18);
+  messageDesc(file_skerry_runtime_v1_runtime, 20);
 
 /**
  * @generated from message skerry.runtime.v1.GetUsageResponse
@@ -604,7 +626,7 @@ export type GetUsageResponse = Message<"skerry.runtime.v1.GetUsageResponse"> & {
  * Use `create(GetUsageResponseSchema)` to create a new message.
  */
 export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 19);
+  messageDesc(file_skerry_runtime_v1_runtime, 21);
 
 /**
  * @generated from message skerry.runtime.v1.ListUsageRequest
@@ -621,7 +643,7 @@ export type ListUsageRequest = Message<"skerry.runtime.v1.ListUsageRequest"> & {
  * Use `create(ListUsageRequestSchema)` to create a new message.
  */
 export const ListUsageRequestSchema: GenMessage<ListUsageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 20);
+  messageDesc(file_skerry_runtime_v1_runtime, 22);
 
 /**
  * @generated from message skerry.runtime.v1.ListUsageResponse
@@ -638,7 +660,7 @@ export type ListUsageResponse = Message<"skerry.runtime.v1.ListUsageResponse"> &
  * Use `create(ListUsageResponseSchema)` to create a new message.
  */
 export const ListUsageResponseSchema: GenMessage<ListUsageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 21);
+  messageDesc(file_skerry_runtime_v1_runtime, 23);
 
 /**
  * @generated from message skerry.runtime.v1.ListUsageResponse.Measured
@@ -660,7 +682,7 @@ export type ListUsageResponse_Measured = Message<"skerry.runtime.v1.ListUsageRes
  * Use `create(ListUsageResponse_MeasuredSchema)` to create a new message.
  */
 export const ListUsageResponse_MeasuredSchema: GenMessage<ListUsageResponse_Measured> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 21, 0);
+  messageDesc(file_skerry_runtime_v1_runtime, 23, 0);
 
 /**
  * @generated from message skerry.runtime.v1.StopRequest
@@ -677,7 +699,7 @@ export type StopRequest = Message<"skerry.runtime.v1.StopRequest"> & {
  * Use `create(StopRequestSchema)` to create a new message.
  */
 export const StopRequestSchema: GenMessage<StopRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 22);
+  messageDesc(file_skerry_runtime_v1_runtime, 24);
 
 /**
  * @generated from message skerry.runtime.v1.StopResponse
@@ -690,7 +712,7 @@ export type StopResponse = Message<"skerry.runtime.v1.StopResponse"> & {
  * Use `create(StopResponseSchema)` to create a new message.
  */
 export const StopResponseSchema: GenMessage<StopResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 23);
+  messageDesc(file_skerry_runtime_v1_runtime, 25);
 
 /**
  * @generated from message skerry.runtime.v1.PauseRequest
@@ -712,7 +734,7 @@ export type PauseRequest = Message<"skerry.runtime.v1.PauseRequest"> & {
  * Use `create(PauseRequestSchema)` to create a new message.
  */
 export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 24);
+  messageDesc(file_skerry_runtime_v1_runtime, 26);
 
 /**
  * @generated from message skerry.runtime.v1.PauseResponse
@@ -725,7 +747,7 @@ export type PauseResponse = Message<"skerry.runtime.v1.PauseResponse"> & {
  * Use `create(PauseResponseSchema)` to create a new message.
  */
 export const PauseResponseSchema: GenMessage<PauseResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 25);
+  messageDesc(file_skerry_runtime_v1_runtime, 27);
 
 /**
  * @generated from message skerry.runtime.v1.ResumeRequest
@@ -756,7 +778,7 @@ export type ResumeRequest = Message<"skerry.runtime.v1.ResumeRequest"> & {
  * Use `create(ResumeRequestSchema)` to create a new message.
  */
 export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 26);
+  messageDesc(file_skerry_runtime_v1_runtime, 28);
 
 /**
  * @generated from message skerry.runtime.v1.ResumeResponse
@@ -773,7 +795,7 @@ export type ResumeResponse = Message<"skerry.runtime.v1.ResumeResponse"> & {
  * Use `create(ResumeResponseSchema)` to create a new message.
  */
 export const ResumeResponseSchema: GenMessage<ResumeResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 27);
+  messageDesc(file_skerry_runtime_v1_runtime, 29);
 
 /**
  * @generated from message skerry.runtime.v1.SnapshotRequest
@@ -810,7 +832,7 @@ export type SnapshotRequest = Message<"skerry.runtime.v1.SnapshotRequest"> & {
  * Use `create(SnapshotRequestSchema)` to create a new message.
  */
 export const SnapshotRequestSchema: GenMessage<SnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 28);
+  messageDesc(file_skerry_runtime_v1_runtime, 30);
 
 /**
  * @generated from message skerry.runtime.v1.SnapshotResponse
@@ -823,7 +845,7 @@ export type SnapshotResponse = Message<"skerry.runtime.v1.SnapshotResponse"> & {
  * Use `create(SnapshotResponseSchema)` to create a new message.
  */
 export const SnapshotResponseSchema: GenMessage<SnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 29);
+  messageDesc(file_skerry_runtime_v1_runtime, 31);
 
 /**
  * @generated from message skerry.runtime.v1.ExportImageRequest
@@ -866,7 +888,7 @@ export type ExportImageRequest = Message<"skerry.runtime.v1.ExportImageRequest">
  * Use `create(ExportImageRequestSchema)` to create a new message.
  */
 export const ExportImageRequestSchema: GenMessage<ExportImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 30);
+  messageDesc(file_skerry_runtime_v1_runtime, 32);
 
 /**
  * @generated from message skerry.runtime.v1.ExportImageResponse
@@ -888,7 +910,7 @@ export type ExportImageResponse = Message<"skerry.runtime.v1.ExportImageResponse
  * Use `create(ExportImageResponseSchema)` to create a new message.
  */
 export const ExportImageResponseSchema: GenMessage<ExportImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 31);
+  messageDesc(file_skerry_runtime_v1_runtime, 33);
 
 /**
  * @generated from message skerry.runtime.v1.ListSnapshotsRequest
@@ -901,7 +923,7 @@ export type ListSnapshotsRequest = Message<"skerry.runtime.v1.ListSnapshotsReque
  * Use `create(ListSnapshotsRequestSchema)` to create a new message.
  */
 export const ListSnapshotsRequestSchema: GenMessage<ListSnapshotsRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 32);
+  messageDesc(file_skerry_runtime_v1_runtime, 34);
 
 /**
  * @generated from message skerry.runtime.v1.ListSnapshotsResponse
@@ -923,7 +945,7 @@ export type ListSnapshotsResponse = Message<"skerry.runtime.v1.ListSnapshotsResp
  * Use `create(ListSnapshotsResponseSchema)` to create a new message.
  */
 export const ListSnapshotsResponseSchema: GenMessage<ListSnapshotsResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 33);
+  messageDesc(file_skerry_runtime_v1_runtime, 35);
 
 /**
  * @generated from message skerry.runtime.v1.VerifySnapshotRequest
@@ -940,7 +962,7 @@ export type VerifySnapshotRequest = Message<"skerry.runtime.v1.VerifySnapshotReq
  * Use `create(VerifySnapshotRequestSchema)` to create a new message.
  */
 export const VerifySnapshotRequestSchema: GenMessage<VerifySnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 34);
+  messageDesc(file_skerry_runtime_v1_runtime, 36);
 
 /**
  * A difference from the time when the snapshot was made, in words.
@@ -959,7 +981,7 @@ export type VerifySnapshotResponse = Message<"skerry.runtime.v1.VerifySnapshotRe
  * Use `create(VerifySnapshotResponseSchema)` to create a new message.
  */
 export const VerifySnapshotResponseSchema: GenMessage<VerifySnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 35);
+  messageDesc(file_skerry_runtime_v1_runtime, 37);
 
 /**
  * @generated from message skerry.runtime.v1.DiffRequest
@@ -981,7 +1003,7 @@ export type DiffRequest = Message<"skerry.runtime.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 36);
+  messageDesc(file_skerry_runtime_v1_runtime, 38);
 
 /**
  * @generated from message skerry.runtime.v1.TreeOrigin
@@ -1016,7 +1038,7 @@ export type TreeOrigin = Message<"skerry.runtime.v1.TreeOrigin"> & {
  * Use `create(TreeOriginSchema)` to create a new message.
  */
 export const TreeOriginSchema: GenMessage<TreeOrigin> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 37);
+  messageDesc(file_skerry_runtime_v1_runtime, 39);
 
 /**
  * @generated from message skerry.runtime.v1.DiffResponse
@@ -1047,7 +1069,7 @@ export type DiffResponse = Message<"skerry.runtime.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 38);
+  messageDesc(file_skerry_runtime_v1_runtime, 40);
 
 /**
  * @generated from message skerry.runtime.v1.DeleteSnapshotRequest
@@ -1064,7 +1086,7 @@ export type DeleteSnapshotRequest = Message<"skerry.runtime.v1.DeleteSnapshotReq
  * Use `create(DeleteSnapshotRequestSchema)` to create a new message.
  */
 export const DeleteSnapshotRequestSchema: GenMessage<DeleteSnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 39);
+  messageDesc(file_skerry_runtime_v1_runtime, 41);
 
 /**
  * @generated from message skerry.runtime.v1.DeleteSnapshotResponse
@@ -1077,7 +1099,7 @@ export type DeleteSnapshotResponse = Message<"skerry.runtime.v1.DeleteSnapshotRe
  * Use `create(DeleteSnapshotResponseSchema)` to create a new message.
  */
 export const DeleteSnapshotResponseSchema: GenMessage<DeleteSnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 40);
+  messageDesc(file_skerry_runtime_v1_runtime, 42);
 
 /**
  * @generated from message skerry.runtime.v1.WatchRequest
@@ -1094,7 +1116,7 @@ export type WatchRequest = Message<"skerry.runtime.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 41);
+  messageDesc(file_skerry_runtime_v1_runtime, 43);
 
 /**
  * @generated from message skerry.runtime.v1.WatchResponse
@@ -1111,7 +1133,7 @@ export type WatchResponse = Message<"skerry.runtime.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 42);
+  messageDesc(file_skerry_runtime_v1_runtime, 44);
 
 /**
  * @generated from message skerry.runtime.v1.CancelRequest
@@ -1128,7 +1150,7 @@ export type CancelRequest = Message<"skerry.runtime.v1.CancelRequest"> & {
  * Use `create(CancelRequestSchema)` to create a new message.
  */
 export const CancelRequestSchema: GenMessage<CancelRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 43);
+  messageDesc(file_skerry_runtime_v1_runtime, 45);
 
 /**
  * @generated from message skerry.runtime.v1.CancelResponse
@@ -1147,7 +1169,7 @@ export type CancelResponse = Message<"skerry.runtime.v1.CancelResponse"> & {
  * Use `create(CancelResponseSchema)` to create a new message.
  */
 export const CancelResponseSchema: GenMessage<CancelResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 44);
+  messageDesc(file_skerry_runtime_v1_runtime, 46);
 
 /**
  * The detail of an error that the driver threw. The error contains the message.
@@ -1166,7 +1188,7 @@ export type Failure = Message<"skerry.runtime.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 45);
+  messageDesc(file_skerry_runtime_v1_runtime, 47);
 
 /**
  * @generated from enum skerry.runtime.v1.InstanceState
@@ -1434,6 +1456,14 @@ export const RuntimeService: GenService<{
     methodKind: "unary";
     input: typeof ListStatesRequestSchema;
     output: typeof ListStatesResponseSchema;
+  },
+  /**
+   * @generated from rpc skerry.runtime.v1.RuntimeService.SetNetwork
+   */
+  setNetwork: {
+    methodKind: "unary";
+    input: typeof SetNetworkRequestSchema;
+    output: typeof SetNetworkResponseSchema;
   },
   /**
    * @generated from rpc skerry.runtime.v1.RuntimeService.GetUsage

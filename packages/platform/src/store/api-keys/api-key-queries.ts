@@ -1,5 +1,5 @@
-import type { Database } from './migrations.ts';
-import type { ApiKeyStore } from './store.ts';
+import type { Database } from '../migrations.ts';
+import type { ApiKeyStore } from './api-key-store.ts';
 
 /** The API key part of a store, in portable SQL. */
 export const createApiKeyQueries = (db: Database): ApiKeyStore => ({
