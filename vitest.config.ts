@@ -141,8 +141,12 @@ export default defineConfig({
       {
         test: {
           name: 'release',
-          // The store of S3 is among the unit tests too, and skipped there where Swift is not installed.
-          include: ['packages/testkit/src/release/**/*.test.ts', 'packages/blobs/src/s3/s3.test.ts'],
+          // `npm test` skips the store of S3 and two shells where Swift and the shells are not installed.
+          include: [
+            'packages/testkit/src/release/**/*.test.ts',
+            'packages/blobs/src/s3/s3.test.ts',
+            'packages/testkit/src/cli/completion.test.ts',
+          ],
           exclude: [mirrorFiles, '**/node_modules/**'],
           env,
           testTimeout: 600_000 * patience,

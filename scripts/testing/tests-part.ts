@@ -30,7 +30,7 @@ export function createTestsPart(options: TestsPartOptions): Part {
     }
   };
   return {
-    name: 'tests',
+    name: `tests of ${projects.join(', ')}`,
     run: () => runFiles(paths),
     runAgain: (path) => runFiles([join(root, path)]),
   };
