@@ -118,7 +118,7 @@ describe('skerry sandbox cp on a terminal', () => {
     expect(await here.ended).toBe(0);
     const shown = here.screen().split('\r\u001b[K');
     expect(
-      shown.slice(1).some((part) => /^\d+\.\d MiB of 256\.0 MiB, \d+ %, \d+\.\d [KM]iB\/s$/.test(part)),
+      shown.slice(1).some((part) => /^\d+\.\d MiB of 256\.0 MiB, \d+ %, \d+\.\d [KMG]iB\/s$/.test(part)),
     ).toBe(true);
     expect(shown.at(-1)).toBe('');
   });
