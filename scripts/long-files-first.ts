@@ -1,10 +1,9 @@
 import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take half a minute and more, the longest first. */
+/** Files that take half a minute and more, the longest of each run first. */
 const longFiles = [
   'e2b-client.test.ts',
-  'page-programs.test.ts',
   'cluster.test.ts',
   'cli.test.ts',
   'runsc.driver.test.ts',
@@ -18,6 +17,21 @@ const longFiles = [
   'memory-edges.driver.test.ts',
   'memory-pause.test.ts',
   'vanishing-clients.test.ts',
+
+  'page-programs.long.test.ts',
+  'earlier-clients.long.test.ts',
+  'runsc.driver.long.test.ts',
+  'node.driver.long.test.ts',
+  'up-on-a-terminal.long.test.ts',
+  'sandbox-commands.long.test.ts',
+  'screens.long.test.ts',
+  'down-by-force.long.test.ts',
+  'packed.long.test.ts',
+  'files-limits.long.test.ts',
+  'process-stays-up.long.test.ts',
+  'process-slow-readers.long.test.ts',
+  'memory-kills.driver.long.test.ts',
+  'pause-kills.driver.long.test.ts',
 ];
 
 /**
