@@ -7,6 +7,7 @@ import { RuntimeError } from '@skerry/runtime';
 import {
   type CredentialFiles,
   CredentialsError,
+  checkFileSystem,
   loadCredentials,
   serveNode,
   toSnapshotSocket,
@@ -64,6 +65,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       if (sizeBytes > readSpareRoom(host.dataDir).sizeBytes)
         throw new RuntimeError('exhausted', 'the node has too little room for the image');
     },
+    check: checkFileSystem,
   });
   const folders = {
     templates: templatesFolder,

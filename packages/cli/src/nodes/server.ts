@@ -104,7 +104,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
             address: { name, ...parseAddress(address) },
             credentials,
             claim: { installation, owner, epoch },
-            blobs,
+            store: blobs && { blobs, key: toSigningKey(secret) },
             onAnswer: (description) => {
               const { runtime } = connection;
               if (templates === undefined && runtime !== undefined)
@@ -152,6 +152,10 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
 /** The same for all servers that share a secret, which the nodes do not get to know. */
 const toInstallation = (secret: string): string =>
   createHash('sha256').update(`installation of ${secret}`).digest('hex').slice(0, 32);
+
+/** The key with which servers sign the manifests of snapshots in the blob store. */
+const toSigningKey = (secret: string): string =>
+  createHash('sha256').update(`manifests of ${secret}`).digest('hex');
 
 /** Throws `CliError` when another server of the database has another secret: tokens of sandboxes would be of no use there. */
 async function requireOneSecret(

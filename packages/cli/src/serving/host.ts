@@ -10,6 +10,7 @@ import {
   isRuntimeError,
   prepareAgentFolder,
 } from '@skerry/runtime';
+import type { ForeignMemory } from '@skerry/runtime/foreign-memory';
 import { type BaseImageRequest, type HelperWithImage, startHelperWithImage } from '../base-image.ts';
 import { CliError } from '../cli-error.ts';
 import { currentRootlessState } from '../current-rootless-state.ts';
@@ -35,6 +36,8 @@ export interface HostOptions {
   keepsMemory: boolean;
   /** A CRIU of this host for checkpoints instead of the downloaded one: for level `container`, as root. */
   criuProgram?: string;
+  /** Whether memory that comes from a blob store is restored here; absent: there is none. */
+  foreignMemory?: ForeignMemory;
   /** How a sandbox is separated from the host's kernel. */
   isolation: IsolationLevel;
   /**
@@ -112,6 +115,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       keepsMemory: isMemoryExpected,
       programsDir: imagesDir,
       criuProgram: options.criuProgram,
+      foreignMemory: options.foreignMemory,
     },
     faultLimit: options.maxHelperFaults,
     onFault: (fault) => {

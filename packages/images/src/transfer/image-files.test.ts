@@ -20,8 +20,16 @@ const body = (content = image): Readable =>
     ),
   );
 
-const open = (requireRoom = (_sizeBytes: number): void => undefined): Promise<ImageFiles> =>
-  openImageFiles({ folder: join(folder, 'templates'), incoming: join(folder, 'incoming'), requireRoom });
+const open = ({
+  requireRoom = (_sizeBytes: number): void => undefined,
+  check = async (_path: string): Promise<void> => undefined,
+} = {}): Promise<ImageFiles> =>
+  openImageFiles({
+    folder: join(folder, 'templates'),
+    incoming: join(folder, 'incoming'),
+    requireRoom,
+    check,
+  });
 const left = (): string[] => readdirSync(join(folder, 'incoming'));
 
 beforeEach(async () => {
@@ -47,10 +55,21 @@ it('keeps nothing of one that is cut, too long, damaged or too large for the hos
   damaged[5_000] = 1;
   for (const wrong of [image.subarray(1), Buffer.concat([image, image]), damaged])
     await expect(files.write({ digest, sizeBytes }, body(wrong))).rejects.toMatchObject({ code: 'corrupt' });
-  const full = await open(() => {
-    throw new Error('full');
+  const full = await open({
+    requireRoom: () => {
+      throw new Error('full');
+    },
   });
   await expect(full.write({ digest, sizeBytes }, body())).rejects.toThrow('full');
+  const checked: string[] = [];
+  const strict = await open({
+    check: async (path) => {
+      checked.push(path);
+      throw new Error('its file system is damaged');
+    },
+  });
+  await expect(strict.write({ digest, sizeBytes }, body())).rejects.toThrow('its file system is damaged');
+  expect(checked).toEqual([expect.stringContaining(join(folder, 'incoming'))]);
   await expect(files.write({ digest: 'sha256:../x', sizeBytes }, body())).rejects.toThrow('no digest');
   expect([await files.has(digest), left()]).toEqual([false, []]);
 });

@@ -12,7 +12,7 @@ export interface ImageFiles {
   read(digest: string): Promise<{ sizeBytes: number; body: Readable } | undefined>;
   /**
    * Writes an image, which is durable and complete when this resolves. Rejects with ImageError `corrupt` when the body has not that
-   * size and digest, and with what `requireRoom` throws, and leaves nothing then. Two writes of one image at the same time both succeed.
+   * size and digest, and with what `requireRoom` or `check` throws, and leaves nothing then. Two writes of one image at the same time both succeed.
    */
   write(image: { digest: string; sizeBytes: number }, body: Readable): Promise<void>;
 }
@@ -24,6 +24,8 @@ export interface ImageFilesOptions {
   incoming: string;
   /** Throws where the host has no room for so much. */
   requireRoom: (sizeBytes: number) => void;
+  /** Rejects when the file system of a new image, in this file, is not whole: the host mounts it later. */
+  check: (path: string) => Promise<void>;
 }
 
 /** Opens the folder of images. Nothing else may use `incoming`. */
@@ -31,6 +33,7 @@ export const openImageFiles = async ({
   folder,
   incoming,
   requireRoom,
+  check,
 }: ImageFilesOptions): Promise<ImageFiles> => {
   await rm(incoming, { recursive: true, force: true });
   await mkdir(incoming, { mode: 0o700 });
@@ -63,6 +66,7 @@ export const openImageFiles = async ({
         const found = await writeSparse(path, body);
         if (found.digest !== digest || found.sizeBytes !== sizeBytes)
           throw new ImageError('corrupt', `image ${digest} has arrived incomplete or damaged`);
+        await check(path);
         await keepImage(path, { folder, digest });
       } finally {
         body.destroy();

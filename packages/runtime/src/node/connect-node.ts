@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BlobStore } from '@skerry/blobs';
 import type { Credentials } from './credentials.ts';
 import type { NodeAddress } from './dial-node.ts';
 import type { NodeDescription } from './node-description.ts';
 import { createRemoteImages, type RemoteImages } from './node-images.ts';
 import { createNodeRuntime, type NodeRuntime } from './node-runtime.ts';
-import { createRemoteSnapshots, type RemoteSnapshots } from './node-snapshots.ts';
+import { createRemoteSnapshots, type RemoteSnapshots, type SignedStore } from './node-snapshots.ts';
 import type { Claim } from './opening.ts';
 
 /** A node that is watched until `close`. */
@@ -23,7 +22,7 @@ export interface NodeConnectionOptions {
   credentials: Credentials;
   claim: Claim;
   /** The store for snapshots of the node. */
-  blobs?: BlobStore | undefined;
+  store?: SignedStore | undefined;
   /** Called with each answer of the node, the first of which means that its runtime can be used. */
   onAnswer: (description: NodeDescription) => void;
   /** Called when the node cannot be reached any more, and with each failed attempt after that. */
@@ -70,11 +69,11 @@ export function connectNode(options: NodeConnectionOptions): NodeConnection {
   };
 
   const watching = watch();
-  const { blobs } = options;
+  const { store } = options;
   const { installation } = claim;
   return {
     images: createRemoteImages({ address, credentials, installation }),
-    snapshots: blobs && createRemoteSnapshots({ address, credentials, installation, blobs }),
+    snapshots: store && createRemoteSnapshots({ address, credentials, installation, store }),
     get runtime() {
       return runtime;
     },

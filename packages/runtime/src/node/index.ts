@@ -1,3 +1,4 @@
+export { checkFileSystem } from '../drivers/check-file-system.ts';
 export { toSnapshotSocket } from '../remote/socket-path.ts';
 export { listStoredCopies, removeStoredCopy } from '../stored/stored-copies.ts';
 export { readStoredImage, writeStoredImage } from '../stored/stored-images.ts';
@@ -10,6 +11,6 @@ export type { NodeImageFiles } from './image-door.ts';
 export type { NodeDescription, NodeRoom } from './node-description.ts';
 export type { NodeFolder } from './node-folders.ts';
 export { createRemoteImages, type RemoteImages } from './node-images.ts';
-export type { RemoteSnapshots } from './node-snapshots.ts';
+export type { RemoteSnapshots, SignedStore } from './node-snapshots.ts';
 export type { Claim } from './opening.ts';
 export { type NodeServer, serveNode } from './serve-node.ts';

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { RuntimeError } from '../error.ts';
 import { toSnapshotSocket } from '../remote/socket-path.ts';
 import { serveRequests } from '../stored/serve-requests.ts';
 import { removeStoredCopy } from '../stored/stored-copies.ts';
-import { type StoredSnapshots, toManifestKey } from '../stored/stored-snapshots.ts';
+import { type StoredSnapshots, toManifestKey, toSignatureKey } from '../stored/stored-snapshots.ts';
 import { loadCredentials } from './credentials.ts';
 import { createNodeRuntime } from './node-runtime.ts';
 import { createRemoteSnapshots, type RemoteSnapshots } from './node-snapshots.ts';
@@ -69,7 +70,14 @@ const openNode = async (stored: StoredSnapshots | undefined): Promise<RemoteSnap
   const address = { name: 'a', ...served.address };
   const claim = { installation: 'one', owner: 'server', epoch: 1 };
   opened.push(await createNodeRuntime({ address, credentials, claim }));
-  return createRemoteSnapshots({ address, credentials, installation: 'one', blobs });
+  return createRemoteSnapshots({ address, credentials, installation: 'one', store: { blobs, key: 'key' } });
+};
+
+/** Signs a copy as the server does after a store. */
+const sign = async (copy: string): Promise<void> => {
+  const text = `manifest:${copy}:${manifestSha256}:${templateDigest}`;
+  const signature = createHmac('sha256', 'key').update(text).digest();
+  await blobs.put(toSignatureKey(copy), Readable.from([signature]));
 };
 
 beforeEach(async () => {
@@ -136,6 +144,7 @@ it('believes no result that is none', async () => {
     write: async () => ({ manifestSha256: 'no digest', sizeBytes: 1 }),
     read: () => Promise.reject(new RuntimeError('damaged', 'x'.repeat(100_000))),
   });
+  await sign('c1');
   const request = { snapshot: 's1', copy: 'c1', templateDigest };
   await expect(node.store(request)).rejects.toMatchObject({ code: 'unsupported' });
   await expect(node.fetch({ ...request, manifestSha256, rootfs: '/' })).rejects.toMatchObject({
@@ -158,6 +167,7 @@ it('ends what a node does when the signal aborts or the server leaves, and refus
       }),
     read: () => Promise.reject(new RuntimeError('unsupported', 'the kernel was 5 and is 6 here')),
   });
+  await sign('c1');
   const abort = new AbortController();
   const stored = node.store({ snapshot: 's1', copy: 'c1', templateDigest }, { signal: abort.signal });
   await begun;
@@ -173,4 +183,30 @@ it('ends what a node does when the signal aborts or the server leaves, and refus
     code: 'unsupported',
     message: expect.stringContaining('"rootfs"'),
   });
+});
+
+it('has no node fetch a manifest that no server of the installation has signed', async () => {
+  const fetched: string[] = [];
+  const node = await openNode({
+    write: async () => ({ manifestSha256, sizeBytes: 7 }),
+    read: async (id) => void fetched.push(id),
+  });
+  const request = { snapshot: 's1', copy: 'c1', templateDigest, manifestSha256, rootfs: '/' };
+  await node.store(request);
+  await node.fetch(request);
+  const unsigned = { code: 'damaged', message: expect.stringContaining('is not signed') };
+  const others = [
+    { ...request, manifestSha256: 'e'.repeat(64) },
+    { ...request, templateDigest: `sha256:${'e'.repeat(64)}` },
+    { ...request, copy: 'c2' },
+  ];
+  for (const other of others) await expect(node.fetch(other)).rejects.toMatchObject(unsigned);
+  const { body } = await blobs.get(toSignatureKey('c1'));
+  await blobs.put(toSignatureKey('c2'), body);
+  await expect(node.fetch({ ...request, copy: 'c2' })).rejects.toMatchObject(unsigned);
+  for (const wrong of ['', 'x'.repeat(32), 'x'.repeat(1_000)]) {
+    await blobs.put(toSignatureKey('c1'), Readable.from([wrong]));
+    await expect(node.fetch(request)).rejects.toMatchObject(unsigned);
+  }
+  expect(fetched).toEqual(['s1']);
 });

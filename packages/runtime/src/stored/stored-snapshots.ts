@@ -54,5 +54,8 @@ export const toStoredPrefix = (copy: CopyId): string => `${snapshotsPrefix}${cop
 
 export const snapshotsPrefix = 'snapshots/';
 
+/** What the server says of the manifest, which nodes cannot write: see `createRemoteSnapshots`. */
+export const toSignatureKey = (copy: CopyId): string => `${toStoredPrefix(copy)}signature`;
+
 /** Stored last: where it is, everything that it names is, too. */
 export const toManifestKey = (copy: CopyId): string => `${toStoredPrefix(copy)}manifest.json`;

@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { type ForeignMemory, foreignMemoryChoices } from '@skerry/runtime/foreign-memory';
+import { Command, Option } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseAddress } from '../parse-node.ts';
@@ -23,6 +24,7 @@ interface NodeFlags extends HostFlags, CredentialFlags, ForegroundFlags, Metrics
   data: string;
   listen?: { host: string; port: number };
   maxSandboxes: number;
+  foreignMemory: ForeignMemory;
 }
 
 /**
@@ -35,7 +37,15 @@ export function nodeCommand({ version }: { version: string }): Command {
   );
   withHostOptions(withDataOption(command))
     .option('--listen <host:port>', 'address at which servers reach this node', parseAddress)
-    .option('--max-sandboxes <count>', 'how many may run on this node, without paused ones', parseCount, 100);
+    .option('--max-sandboxes <count>', 'how many may run on this node, without paused ones', parseCount, 100)
+    .addOption(
+      new Option(
+        '--foreign-memory <choice>',
+        'whether this node restores memory of the blob store, which another node has written',
+      )
+        .choices(foreignMemoryChoices)
+        .default('allow'),
+    );
   return withForegroundOptions(withMetricsOption(withCredentialOptions(command)))
     .enablePositionalOptions()
     .action(async (flags: NodeFlags) => {
@@ -53,6 +63,7 @@ export function nodeCommand({ version }: { version: string }): Command {
           files: toCredentialFiles(flags),
           listen,
           maxSandboxes: flags.maxSandboxes,
+          foreignMemory: flags.foreignMemory,
           version,
           metricsListen: flags.metricsListen,
         });

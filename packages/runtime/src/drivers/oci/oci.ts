@@ -5,6 +5,7 @@ import { createGate } from '../../concurrency/gate.ts';
 import { RuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
 import type { Features } from '../../runtime.ts';
+import type { ForeignMemory } from '../../stored/foreign-memory.ts';
 import type { StoredSnapshots } from '../../stored/stored-snapshots.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
@@ -49,6 +50,8 @@ export interface OciOptions {
   criuDir?: string | undefined;
   /** Set where this process is not root of the host. */
   rootless?: RootlessOptions | undefined;
+  /** Whether memory that comes from a blob store is restored here. Default: `allow`. */
+  foreignMemory?: ForeignMemory | undefined;
 }
 
 export interface OciDriver extends AddressedRuntime {
@@ -229,7 +232,10 @@ export const createOci = (options: OciOptions): OciDriver => {
       diff: (from, to, { signal } = {}) => compareTrees(host, { from, to, signal }),
       exportImage: async (id, { path, signal }) => exportSnapshot(host, id, { path, signal }),
     },
-    storedSnapshots: createStoredSnapshots(host, { agentDir }),
+    storedSnapshots: createStoredSnapshots(host, {
+      agentDir,
+      foreignMemory: options.foreignMemory ?? 'allow',
+    }),
     measure: async () => {
       const load: HostLoad = {
         ...{ running: 0, paused: 0, memoryBytes: 0, cpuCount: 0 },

@@ -5,6 +5,7 @@ import { isRuntimeError, RuntimeError } from '../../error.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../../network/host.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { listSlots } from '../../network/slots.ts';
+import type { ForeignMemory } from '../../stored/foreign-memory.ts';
 import type { OpenedDriver } from '../opened-driver.ts';
 import { UntrustedFileError } from '../own-files.ts';
 import { chooseRuntime } from './container/choose-runtime.ts';
@@ -25,6 +26,8 @@ export interface OciSettings {
   programsDir?: string | undefined;
   /** A CRIU of this host in place of the fetched one. */
   criuProgram?: string | undefined;
+  /** Whether memory that comes from a blob store is restored here. Default: `allow`. */
+  foreignMemory?: ForeignMemory | undefined;
 }
 
 export interface OciPlace extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
@@ -50,7 +53,11 @@ export const openOci = async (settings: OciSettings, place: OciPlace): Promise<O
     settings.level === 'gvisor'
       ? await prepareRunsc({ targetDir: toTargetDir(settings), signal })
       : undefined;
-  const options: OciOptions = { ...where, runscPath, ...(stateDir !== undefined && { stateDir }) };
+  const { foreignMemory } = settings;
+  const options: OciOptions = {
+    ...{ ...where, runscPath, foreignMemory },
+    ...(stateDir !== undefined && { stateDir }),
+  };
   const surroundings = toSurroundings(rootless);
   const memory = settings.keepsMemory ? await findMemory(options, { settings, signal }) : {};
   // A proof of kept memory has started a sandbox; a rootless namespace and gVisor have one OCI runtime only.

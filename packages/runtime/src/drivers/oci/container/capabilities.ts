@@ -5,17 +5,26 @@
  * SYS_NICE the agent can lower the priority of the sandbox's processes; raising one needs the capability on the host
  * (sched(7)).
  */
-export const capabilities = [
-  'CAP_CHOWN',
-  'CAP_DAC_OVERRIDE',
-  'CAP_FOWNER',
-  'CAP_FSETID',
-  'CAP_KILL',
-  'CAP_NET_BIND_SERVICE',
-  'CAP_SETFCAP',
-  'CAP_SETGID',
-  'CAP_SETPCAP',
-  'CAP_SETUID',
-  'CAP_SYS_CHROOT',
-  'CAP_SYS_NICE',
-] as const;
+const numbers = {
+  CAP_CHOWN: 0,
+  CAP_DAC_OVERRIDE: 1,
+  CAP_FOWNER: 3,
+  CAP_FSETID: 4,
+  CAP_KILL: 5,
+  CAP_NET_BIND_SERVICE: 10,
+  CAP_SETFCAP: 31,
+  CAP_SETGID: 6,
+  CAP_SETPCAP: 8,
+  CAP_SETUID: 7,
+  CAP_SYS_CHROOT: 18,
+  CAP_SYS_NICE: 23,
+};
+
+/** Their names, for the OCI runtime. */
+export const capabilities = Object.keys(numbers);
+
+/** The same as a set of bits, by their numbers in linux/capability.h. */
+export const capabilityMask = Object.values(numbers).reduce(
+  (mask, number) => mask | (1n << BigInt(number)),
+  0n,
+);

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file criu/images/images.proto.
  */
 export const file_criu_images_images: GenFile = /*@__PURE__*/
-  fileDesc("Chhjcml1L2ltYWdlcy9pbWFnZXMucHJvdG8SC2NyaXUuaW1hZ2VzIpMBCglGaWxlRW50cnkSKQoHcmVndWxhchgDIAEoCzIYLmNyaXUuaW1hZ2VzLlJlZ3VsYXJGaWxlEjQKD2ludGVybmV0X3NvY2tldBgEIAEoCzIbLmNyaXUuaW1hZ2VzLkludGVybmV0U29ja2V0EiUKB2lub3RpZnkYDSABKAsyFC5jcml1LmltYWdlcy5Jbm90aWZ5IkMKC1JlZ3VsYXJGaWxlEgoKAmlkGAEgASgNEgwKBG5hbWUYBiABKAwSDAoEc2l6ZRgIIAEoBBIMCgRtb2RlGAogASgNIpQBCg5JbnRlcm5ldFNvY2tldBINCgVpbm9kZRgCIAEoDRIQCghwcm90b2NvbBgFIAEoDRINCgVzdGF0ZRgGIAEoDRITCgtzb3VyY2VfcG9ydBgHIAEoDRIYChBkZXN0aW5hdGlvbl9wb3J0GAggASgNEg4KBnNvdXJjZRgLIAMoDRITCgtkZXN0aW5hdGlvbhgMIAMoDSKbAQoJVGNwU3RyZWFtEhQKDHJlY2VpdmVkX2VuZBgCIAEoDRIVCg13cml0dGVuX2J5dGVzGAMgASgNEhMKC3dyaXR0ZW5fZW5kGAQgASgNEhQKDHVuc2VudF9ieXRlcxgMIAEoDRIYChB3aW5kb3dfdXBkYXRlX2F0GA0gASgNEhwKFHJlY2VpdmVfd2luZG93X2J5dGVzGBAgASgNIi4KB0lub3RpZnkSIwoHd2F0Y2hlcxgFIAMoCzISLmNyaXUuaW1hZ2VzLldhdGNoIk8KBVdhdGNoEg0KBWlub2RlGAIgASgEEg4KBmRldmljZRgFIAEoDRInCgZoYW5kbGUYByABKAsyFy5jcml1LmltYWdlcy5GaWxlSGFuZGxlIikKCkZpbGVIYW5kbGUSDAoEdHlwZRgCIAEoDRINCgV3b3JkcxgDIAMoBCJtCgVSZW1hcBIPCgdmaWxlX2lkGAEgASgNEiUKBGtpbmQYAyABKA4yFy5jcml1LmltYWdlcy5SZW1hcC5LaW5kIiwKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg4KCktJTkRfR0hPU1QQASJZCg1Vc2VyTmFtZXNwYWNlEiMKBHVpZHMYASADKAsyFS5jcml1LmltYWdlcy5JZEV4dGVudBIjCgRnaWRzGAIgAygLMhUuY3JpdS5pbWFnZXMuSWRFeHRlbnQiOgoISWRFeHRlbnQSDgoGaW5zaWRlGAEgASgNEg8KB291dHNpZGUYAiABKA0SDQoFY291bnQYAyABKA0");
+  fileDesc("Chhjcml1L2ltYWdlcy9pbWFnZXMucHJvdG8SC2NyaXUuaW1hZ2VzIpMBCglGaWxlRW50cnkSKQoHcmVndWxhchgDIAEoCzIYLmNyaXUuaW1hZ2VzLlJlZ3VsYXJGaWxlEjQKD2ludGVybmV0X3NvY2tldBgEIAEoCzIbLmNyaXUuaW1hZ2VzLkludGVybmV0U29ja2V0EiUKB2lub3RpZnkYDSABKAsyFC5jcml1LmltYWdlcy5Jbm90aWZ5IkMKC1JlZ3VsYXJGaWxlEgoKAmlkGAEgASgNEgwKBG5hbWUYBiABKAwSDAoEc2l6ZRgIIAEoBBIMCgRtb2RlGAogASgNIpQBCg5JbnRlcm5ldFNvY2tldBINCgVpbm9kZRgCIAEoDRIQCghwcm90b2NvbBgFIAEoDRINCgVzdGF0ZRgGIAEoDRITCgtzb3VyY2VfcG9ydBgHIAEoDRIYChBkZXN0aW5hdGlvbl9wb3J0GAggASgNEg4KBnNvdXJjZRgLIAMoDRITCgtkZXN0aW5hdGlvbhgMIAMoDSKbAQoJVGNwU3RyZWFtEhQKDHJlY2VpdmVkX2VuZBgCIAEoDRIVCg13cml0dGVuX2J5dGVzGAMgASgNEhMKC3dyaXR0ZW5fZW5kGAQgASgNEhQKDHVuc2VudF9ieXRlcxgMIAEoDRIYChB3aW5kb3dfdXBkYXRlX2F0GA0gASgNEhwKFHJlY2VpdmVfd2luZG93X2J5dGVzGBAgASgNIi4KB0lub3RpZnkSIwoHd2F0Y2hlcxgFIAMoCzISLmNyaXUuaW1hZ2VzLldhdGNoIk8KBVdhdGNoEg0KBWlub2RlGAIgASgEEg4KBmRldmljZRgFIAEoDRInCgZoYW5kbGUYByABKAsyFy5jcml1LmltYWdlcy5GaWxlSGFuZGxlIikKCkZpbGVIYW5kbGUSDAoEdHlwZRgCIAEoDRINCgV3b3JkcxgDIAMoBCJtCgVSZW1hcBIPCgdmaWxlX2lkGAEgASgNEiUKBGtpbmQYAyABKA4yFy5jcml1LmltYWdlcy5SZW1hcC5LaW5kIiwKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg4KCktJTkRfR0hPU1QQASJICgdQcm9jZXNzEgsKA3BpZBgBIAEoDRIOCgZwYXJlbnQYAiABKA0SDwoHc2Vzc2lvbhgEIAEoDRIPCgd0aHJlYWRzGAUgAygNIlgKBENvcmUSKwoKbmFtZXNwYWNlcxgEIAEoCzIXLmNyaXUuaW1hZ2VzLk5hbWVzcGFjZXMSIwoGdGhyZWFkGAUgASgLMhMuY3JpdS5pbWFnZXMuVGhyZWFkImUKBlRocmVhZBItCgtjcmVkZW50aWFscxgKIAEoCzIYLmNyaXUuaW1hZ2VzLkNyZWRlbnRpYWxzEhQKDHNlY2NvbXBfbW9kZRgLIAEoDRIWCg5zZWNjb21wX2ZpbHRlchgMIAEoDSKnAgoLQ3JlZGVudGlhbHMSDAoEdXNlchgBIAEoDRINCgVncm91cBgCIAEoDRIWCg5lZmZlY3RpdmVfdXNlchgDIAEoDRIXCg9lZmZlY3RpdmVfZ3JvdXAYBCABKA0SEgoKc2F2ZWRfdXNlchgFIAEoDRITCgtzYXZlZF9ncm91cBgGIAEoDRIYChBmaWxlX3N5c3RlbV91c2VyGAcgASgNEhkKEWZpbGVfc3lzdGVtX2dyb3VwGAggASgNEhMKC2luaGVyaXRhYmxlGAkgAygNEhEKCXBlcm1pdHRlZBgKIAMoDRIRCgllZmZlY3RpdmUYCyADKA0SEAoIYm91bmRpbmcYDCADKA0SDgoGZ3JvdXBzGA4gAygNEg8KB2FtYmllbnQYEyADKA0idQoKTmFtZXNwYWNlcxIPCgdwcm9jZXNzGAUgASgNEg8KB25ldHdvcmsYBiABKA0SCwoDaXBjGAcgASgNEgsKA3V0cxgIIAEoDRINCgVtb3VudBgJIAEoDRIMCgR1c2VyGAogASgNEg4KBmNncm91cBgLIAEoDSIyCglJbnZlbnRvcnkSJQoEaG9zdBgDIAEoCzIXLmNyaXUuaW1hZ2VzLk5hbWVzcGFjZXMiPQoOU2VjY29tcEZpbHRlcnMSKwoHZmlsdGVycxgBIAMoCzIaLmNyaXUuaW1hZ2VzLlNlY2NvbXBGaWx0ZXIiQQoNU2VjY29tcEZpbHRlchIPCgdwcm9ncmFtGAEgASgMEhAKCHByZXZpb3VzGAIgASgNEg0KBWZsYWdzGAMgASgNIpcBCgVNb3VudBITCgtmaWxlX3N5c3RlbRgBIAEoDRIOCgZ0YXJnZXQYByABKAwSDgoGc291cmNlGAggASgMEhMKC3dpdGhfcGx1Z2luGAwgASgIEhMKC2lzX2V4dGVybmFsGA0gASgIEhgKEGZpbGVfc3lzdGVtX25hbWUYDiABKAwSFQoNZXh0ZXJuYWxfbmFtZRgSIAEoDCJZCg1Vc2VyTmFtZXNwYWNlEiMKBHVpZHMYASADKAsyFS5jcml1LmltYWdlcy5JZEV4dGVudBIjCgRnaWRzGAIgAygLMhUuY3JpdS5pbWFnZXMuSWRFeHRlbnQiOgoISWRFeHRlbnQSDgoGaW5zaWRlGAEgASgNEg8KB291dHNpZGUYAiABKA0SDQoFY291bnQYAyABKA0");
 
 /**
  * One open file, whatever its kind: a message of files.img.
@@ -316,6 +316,354 @@ export const Remap_KindSchema: GenEnum<Remap_Kind> = /*@__PURE__*/
   enumDesc(file_criu_images_images, 7, 0);
 
 /**
+ * One process: a message of pstree.img, pstree_entry of pstree.proto
+ *
+ * @generated from message criu.images.Process
+ */
+export type Process = Message<"criu.images.Process"> & {
+  /**
+   * @generated from field: optional uint32 pid = 1;
+   */
+  pid: number;
+
+  /**
+   * @generated from field: optional uint32 parent = 2;
+   */
+  parent: number;
+
+  /**
+   * @generated from field: optional uint32 session = 4;
+   */
+  session: number;
+
+  /**
+   * @generated from field: repeated uint32 threads = 5;
+   */
+  threads: number[];
+};
+
+/**
+ * Describes the message criu.images.Process.
+ * Use `create(ProcessSchema)` to create a new message.
+ */
+export const ProcessSchema: GenMessage<Process> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 8);
+
+/**
+ * The message of core-*.img, core_entry of core.proto: one thread.
+ *
+ * @generated from message criu.images.Core
+ */
+export type Core = Message<"criu.images.Core"> & {
+  /**
+   * @generated from field: optional criu.images.Namespaces namespaces = 4;
+   */
+  namespaces?: Namespaces | undefined;
+
+  /**
+   * @generated from field: optional criu.images.Thread thread = 5;
+   */
+  thread?: Thread | undefined;
+};
+
+/**
+ * Describes the message criu.images.Core.
+ * Use `create(CoreSchema)` to create a new message.
+ */
+export const CoreSchema: GenMessage<Core> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 9);
+
+/**
+ * thread_core_entry of core.proto
+ *
+ * @generated from message criu.images.Thread
+ */
+export type Thread = Message<"criu.images.Thread"> & {
+  /**
+   * @generated from field: optional criu.images.Credentials credentials = 10;
+   */
+  credentials?: Credentials | undefined;
+
+  /**
+   * 2: the thread has filters.
+   *
+   * @generated from field: optional uint32 seccomp_mode = 11;
+   */
+  seccompMode: number;
+
+  /**
+   * The place of the newest one in the message of seccomp.img.
+   *
+   * @generated from field: optional uint32 seccomp_filter = 12;
+   */
+  seccompFilter: number;
+};
+
+/**
+ * Describes the message criu.images.Thread.
+ * Use `create(ThreadSchema)` to create a new message.
+ */
+export const ThreadSchema: GenMessage<Thread> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 10);
+
+/**
+ * creds_entry of creds.proto. Sets of capabilities are words of 32 bits, the lowest first.
+ *
+ * @generated from message criu.images.Credentials
+ */
+export type Credentials = Message<"criu.images.Credentials"> & {
+  /**
+   * @generated from field: optional uint32 user = 1;
+   */
+  user: number;
+
+  /**
+   * @generated from field: optional uint32 group = 2;
+   */
+  group: number;
+
+  /**
+   * @generated from field: optional uint32 effective_user = 3;
+   */
+  effectiveUser: number;
+
+  /**
+   * @generated from field: optional uint32 effective_group = 4;
+   */
+  effectiveGroup: number;
+
+  /**
+   * @generated from field: optional uint32 saved_user = 5;
+   */
+  savedUser: number;
+
+  /**
+   * @generated from field: optional uint32 saved_group = 6;
+   */
+  savedGroup: number;
+
+  /**
+   * @generated from field: optional uint32 file_system_user = 7;
+   */
+  fileSystemUser: number;
+
+  /**
+   * @generated from field: optional uint32 file_system_group = 8;
+   */
+  fileSystemGroup: number;
+
+  /**
+   * @generated from field: repeated uint32 inheritable = 9;
+   */
+  inheritable: number[];
+
+  /**
+   * @generated from field: repeated uint32 permitted = 10;
+   */
+  permitted: number[];
+
+  /**
+   * @generated from field: repeated uint32 effective = 11;
+   */
+  effective: number[];
+
+  /**
+   * @generated from field: repeated uint32 bounding = 12;
+   */
+  bounding: number[];
+
+  /**
+   * @generated from field: repeated uint32 groups = 14;
+   */
+  groups: number[];
+
+  /**
+   * @generated from field: repeated uint32 ambient = 19;
+   */
+  ambient: number[];
+};
+
+/**
+ * Describes the message criu.images.Credentials.
+ * Use `create(CredentialsSchema)` to create a new message.
+ */
+export const CredentialsSchema: GenMessage<Credentials> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 11);
+
+/**
+ * The message of ids-*.img, task_kobj_ids_entry of core.proto. Two processes with one number are in one namespace.
+ *
+ * @generated from message criu.images.Namespaces
+ */
+export type Namespaces = Message<"criu.images.Namespaces"> & {
+  /**
+   * @generated from field: optional uint32 process = 5;
+   */
+  process: number;
+
+  /**
+   * @generated from field: optional uint32 network = 6;
+   */
+  network: number;
+
+  /**
+   * @generated from field: optional uint32 ipc = 7;
+   */
+  ipc: number;
+
+  /**
+   * @generated from field: optional uint32 uts = 8;
+   */
+  uts: number;
+
+  /**
+   * @generated from field: optional uint32 mount = 9;
+   */
+  mount: number;
+
+  /**
+   * @generated from field: optional uint32 user = 10;
+   */
+  user: number;
+
+  /**
+   * @generated from field: optional uint32 cgroup = 11;
+   */
+  cgroup: number;
+};
+
+/**
+ * Describes the message criu.images.Namespaces.
+ * Use `create(NamespacesSchema)` to create a new message.
+ */
+export const NamespacesSchema: GenMessage<Namespaces> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 12);
+
+/**
+ * The message of inventory.img, inventory_entry of inventory.proto
+ *
+ * @generated from message criu.images.Inventory
+ */
+export type Inventory = Message<"criu.images.Inventory"> & {
+  /**
+   * Those of CRIU itself, which are the host's.
+   *
+   * @generated from field: optional criu.images.Namespaces host = 3;
+   */
+  host?: Namespaces | undefined;
+};
+
+/**
+ * Describes the message criu.images.Inventory.
+ * Use `create(InventorySchema)` to create a new message.
+ */
+export const InventorySchema: GenMessage<Inventory> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 13);
+
+/**
+ * The message of seccomp.img, seccomp_entry of seccomp.proto
+ *
+ * @generated from message criu.images.SeccompFilters
+ */
+export type SeccompFilters = Message<"criu.images.SeccompFilters"> & {
+  /**
+   * @generated from field: repeated criu.images.SeccompFilter filters = 1;
+   */
+  filters: SeccompFilter[];
+};
+
+/**
+ * Describes the message criu.images.SeccompFilters.
+ * Use `create(SeccompFiltersSchema)` to create a new message.
+ */
+export const SeccompFiltersSchema: GenMessage<SeccompFilters> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 14);
+
+/**
+ * seccomp_filter of seccomp.proto
+ *
+ * @generated from message criu.images.SeccompFilter
+ */
+export type SeccompFilter = Message<"criu.images.SeccompFilter"> & {
+  /**
+   * @generated from field: optional bytes program = 1;
+   */
+  program: Uint8Array;
+
+  /**
+   * The place of the filter that was set before this one.
+   *
+   * @generated from field: optional uint32 previous = 2;
+   */
+  previous: number;
+
+  /**
+   * 1: the restore sets it for all threads of the process.
+   *
+   * @generated from field: optional uint32 flags = 3;
+   */
+  flags: number;
+};
+
+/**
+ * Describes the message criu.images.SeccompFilter.
+ * Use `create(SeccompFilterSchema)` to create a new message.
+ */
+export const SeccompFilterSchema: GenMessage<SeccompFilter> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 15);
+
+/**
+ * One mount: a message of mountpoints-*.img, mnt_entry of mnt.proto
+ *
+ * @generated from message criu.images.Mount
+ */
+export type Mount = Message<"criu.images.Mount"> & {
+  /**
+   * @generated from field: optional uint32 file_system = 1;
+   */
+  fileSystem: number;
+
+  /**
+   * @generated from field: optional bytes target = 7;
+   */
+  target: Uint8Array;
+
+  /**
+   * @generated from field: optional bytes source = 8;
+   */
+  source: Uint8Array;
+
+  /**
+   * @generated from field: optional bool with_plugin = 12;
+   */
+  withPlugin: boolean;
+
+  /**
+   * @generated from field: optional bool is_external = 13;
+   */
+  isExternal: boolean;
+
+  /**
+   * @generated from field: optional bytes file_system_name = 14;
+   */
+  fileSystemName: Uint8Array;
+
+  /**
+   * The name of an external mount, whose source the options of CRIU say.
+   *
+   * @generated from field: optional bytes external_name = 18;
+   */
+  externalName: Uint8Array;
+};
+
+/**
+ * Describes the message criu.images.Mount.
+ * Use `create(MountSchema)` to create a new message.
+ */
+export const MountSchema: GenMessage<Mount> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 16);
+
+/**
  * The message of userns-*.img, userns_entry of userns.proto
  *
  * @generated from message criu.images.UserNamespace
@@ -337,7 +685,7 @@ export type UserNamespace = Message<"criu.images.UserNamespace"> & {
  * Use `create(UserNamespaceSchema)` to create a new message.
  */
 export const UserNamespaceSchema: GenMessage<UserNamespace> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 8);
+  messageDesc(file_criu_images_images, 17);
 
 /**
  * uid_gid_extent of userns.proto
@@ -366,5 +714,5 @@ export type IdExtent = Message<"criu.images.IdExtent"> & {
  * Use `create(IdExtentSchema)` to create a new message.
  */
 export const IdExtentSchema: GenMessage<IdExtent> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 9);
+  messageDesc(file_criu_images_images, 18);
 

@@ -12,20 +12,22 @@ export interface Image<Message> {
 }
 
 const MAGIC_BYTES = 8;
+export const INVENTORY_MAGIC_BYTES = 4;
 const SIZE_BYTES = 4;
 
 /**
  * Reads all messages of an image. There may be as many as code inside could open files: other work has its turn meanwhile.
- * Rejects with `internal` when the bytes are no such messages.
+ * `inventory.img` has the first 4 bytes alone. Rejects with `internal` when the bytes are no such messages.
  */
 export const parseImage = async <Desc extends DescMessage>(
   schema: Desc,
   bytes: Buffer,
+  magicBytes: typeof MAGIC_BYTES | typeof INVENTORY_MAGIC_BYTES = MAGIC_BYTES,
 ): Promise<Image<MessageShape<Desc>>> => {
   const yielder = createYielder();
   const messages: MessageShape<Desc>[] = [];
   try {
-    for (let at = MAGIC_BYTES; at < bytes.length; ) {
+    for (let at: number = magicBytes; at < bytes.length; ) {
       const start = at + SIZE_BYTES;
       at = start + bytes.readUInt32LE(at);
       if (at > bytes.length) throw new RangeError('the last message is cut off');
@@ -35,7 +37,7 @@ export const parseImage = async <Desc extends DescMessage>(
   } catch (error) {
     throw new RuntimeError('internal', `a memory image holds no list of ${schema.name}`, { cause: error });
   }
-  return { magic: bytes.subarray(0, MAGIC_BYTES), messages };
+  return { magic: bytes.subarray(0, magicBytes), messages };
 };
 
 /**

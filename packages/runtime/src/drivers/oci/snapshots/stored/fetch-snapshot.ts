@@ -4,10 +4,13 @@ import { buffer } from 'node:stream/consumers';
 import { RuntimeError } from '../../../../error.ts';
 import { syncPath } from '../../../../kernel/sync-path.ts';
 import type { SnapshotId } from '../../../../runtime.ts';
+import type { ForeignMemory } from '../../../../stored/foreign-memory.ts';
 import { type FetchOptions, toManifestKey } from '../../../../stored/stored-snapshots.ts';
+import { checkFileSystem } from '../../../check-file-system.ts';
 import { digestAgentFolder } from '../../compatibility/agent-digest.ts';
 import { findClassDifferences } from '../../compatibility/compare-classes.ts';
 import { type Checkpoint, listImages, type MemoryImages, verifyImages } from '../../criu/checkpoint.ts';
+import { requireConfined } from '../../criu/images/require-confined.ts';
 import { requireRoomFor } from '../../disk/require-room.ts';
 import { describeSealedDisk } from '../../disk/sealed-disk.ts';
 import type { SnapshotFolder } from '../../folder.ts';
@@ -28,6 +31,7 @@ import {
 interface Options extends FetchOptions {
   /** The agent's folder on this host. */
   agentDir: string;
+  foreignMemory: ForeignMemory;
 }
 
 /** See `StoredSnapshots.read`. */
@@ -44,6 +48,7 @@ export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: Opti
   const write = async (folder: SnapshotFolder): Promise<SealedSnapshot> => {
     const { disk, list, contents } = manifest;
     await readParts(folder.image, disk, source);
+    await checkFileSystem(folder.image, { signal });
     const sealed = await describeSealedDisk(folder.image);
     if (sealed.sha256 !== disk.sha256)
       throw new RuntimeError('damaged', `the hash of its disk is ${sealed.sha256} and was ${disk.sha256}`);
@@ -52,7 +57,7 @@ export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: Opti
       await readParts(folder.manifest, list, source);
       await readManifest(folder.manifest, summary);
     }
-    const memory = manifest.memory && (await fetchMemory(folder, manifest.memory, source));
+    const memory = manifest.memory && (await fetchMemory(folder, manifest.memory, { source, host }));
     return {
       version: 1,
       phase: 'sealed',
@@ -96,6 +101,11 @@ const requireCompatible = async (
   if (templateDigest !== options.templateDigest)
     throw new RuntimeError('unsupported', `snapshot ${snapshot} needs the image ${templateDigest}`);
   if (memory === undefined) return;
+  if (options.foreignMemory === 'refuse')
+    throw new RuntimeError(
+      'unsupported',
+      'this node restores no memory that another host may have written: --foreign-memory refuse',
+    );
   const [hostClass, agentDigest] = await Promise.all([host.readClass(), digestAgentFolder(options.agentDir)]);
   const here = hostClass && { ...hostClass, templateDigest, agentDigest };
   const reasons = findClassDifferences(memory.class, here);
@@ -109,7 +119,7 @@ const requireCompatible = async (
 const fetchMemory = async (
   folder: SnapshotFolder,
   { class: made, checkpoint, usernsName, fingerprints, files }: StoredMemory,
-  source: PartsSource,
+  { source, host: { seccomp } }: { source: PartsSource; host: OciHost },
 ): Promise<Checkpoint> => {
   await mkdir(folder.memory, { mode: 0o700 });
   for (const file of files) await readParts(`${folder.memory}/${file.name}`, file, source);
@@ -120,6 +130,12 @@ const fetchMemory = async (
     fingerprints,
   };
   await verifyImages(folder.memory, images);
+  // The host can do nothing with the images of a sentry but give them to one.
+  if (made.level === 'container')
+    await requireConfined(folder.memory, {
+      names: files.map(({ name }) => name),
+      filter: 'program' in seccomp ? seccomp.program : undefined,
+    });
   const { templateDigest: _template, agentDigest: _agent, ...madeOn } = made;
   return { ...checkpoint, madeOn, images };
 };

@@ -1,3 +1,4 @@
+import type { ForeignMemory } from '../../../../stored/foreign-memory.ts';
 import type { StoredSnapshots } from '../../../../stored/stored-snapshots.ts';
 import { parseInstanceId } from '../../../instance-spec.ts';
 import type { OciHost } from '../../host.ts';
@@ -7,7 +8,10 @@ import { fetchSnapshot } from './fetch-snapshot.ts';
 import { storeSnapshot } from './store-snapshot.ts';
 
 /** Copies snapshots of a data folder to a store and back. */
-export const createStoredSnapshots = (host: OciHost, { agentDir }: { agentDir: string }): StoredSnapshots => {
+export const createStoredSnapshots = (
+  host: OciHost,
+  { agentDir, foreignMemory }: { agentDir: string; foreignMemory: ForeignMemory },
+): StoredSnapshots => {
   const attempt = async <T>(
     step: string,
     signal: AbortSignal | undefined,
@@ -25,7 +29,7 @@ export const createStoredSnapshots = (host: OciHost, { agentDir }: { agentDir: s
       attempt(`storing snapshot ${id}`, options.signal, () => storeSnapshot(host.dataDir, id, options)),
     read: (id, options) =>
       attempt(`fetching snapshot ${id}`, options.signal, () =>
-        fetchSnapshot(host, parseInstanceId(id, 'snapshot'), { ...options, agentDir }),
+        fetchSnapshot(host, parseInstanceId(id, 'snapshot'), { ...options, agentDir, foreignMemory }),
       ),
   };
 };
