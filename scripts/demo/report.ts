@@ -4,6 +4,8 @@ export interface Report {
   /** Prints a line of the running step. */
   say(line: string): void;
   summary(): void;
+  /** Prints a line below what is there, and nothing after it. */
+  end(line: string): void;
 }
 
 /** Prints a demo as numbered steps with their times. */
@@ -11,34 +13,40 @@ export function createReport(): Report {
   const started = performance.now();
   let count = 0;
   let open = false;
+  let isEnded = false;
+  const write = (text: string): void => {
+    if (!isEnded) process.stdout.write(text);
+  };
   const say = (line: string): void => {
-    if (open) process.stdout.write('\n');
+    if (open) write('\n');
     open = false;
-    process.stdout.write(`      ${line}\n`);
+    write(`      ${line}\n`);
   };
   return {
     say,
     async step(title, run) {
       count += 1;
-      process.stdout.write(`${String(count).padStart(2)}. ${title}`);
+      write(`${String(count).padStart(2)}. ${title}`);
       open = true;
       const begun = performance.now();
       try {
         const result = await run();
         const time = `${(performance.now() - begun).toFixed(0)} ms`;
-        process.stdout.write(open ? ` … ${time}\n` : `      ${time}\n`);
+        write(open ? ` … ${time}\n` : `      ${time}\n`);
         return result;
       } catch (error) {
-        process.stdout.write(`\n      FAILED: ${(error as Error).message}\n`);
+        write(`\n      FAILED: ${(error as Error).message}\n`);
         throw error;
       } finally {
         open = false;
       }
     },
+    end(line) {
+      write(`${open ? '\n' : ''}${line}\n`);
+      isEnded = true;
+    },
     summary() {
-      process.stdout.write(
-        `\nAll ${count} steps passed in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`,
-      );
+      write(`\nAll ${count} steps passed in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
     },
   };
 }

@@ -8,8 +8,19 @@ export interface Service {
   sandboxUrl: string;
   domain: string;
   apiKey: string;
-  /** Ends the service with every sandbox and removes all traces of it from this machine. */
-  down(): Promise<void>;
+}
+
+/** Ends a service with every sandbox and removes all traces of it from this machine, also of one that is starting. */
+export async function endService({ root, dataDir }: { root: string; dataDir: string }): Promise<void> {
+  const cli = join(root, 'packages/cli/src/main.ts');
+  // In a session of its own: Ctrl-C does not end what ends the rest.
+  const stdio = ['ignore', 'ignore', 'inherit'] as const;
+  const down = spawn(process.execPath, [cli, 'down', '--data', dataDir], {
+    stdio: [...stdio],
+    detached: true,
+  });
+  const [code] = (await once(down, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`skerry down ended with ${code}`);
 }
 
 /** Starts `skerry up` from this checkout on a free port and waits for its line of JSON. */
@@ -35,14 +46,5 @@ export async function startService(options: {
   });
   const [line] = (await Promise.race([once(createInterface(server.stdout), 'line'), ended])) as [string];
   ended.catch(() => undefined); // Later it ends because `down` stops it.
-  return {
-    ...(JSON.parse(line) as Omit<Service, 'down'>),
-    async down() {
-      const down = spawn(process.execPath, [...cli, 'down', '--data', options.dataDir], {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      });
-      const [code] = (await once(down, 'exit')) as [number | null];
-      if (code !== 0) throw new Error(`skerry down ended with ${code}`);
-    },
-  };
+  return JSON.parse(line) as Service;
 }

@@ -3,16 +3,16 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startService } from '../demo/service.ts';
+import { endService, startService } from '../demo/service.ts';
 import { play } from './play.ts';
 import { lines, size } from './session.ts';
 import { toSvg } from './svg.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'skerry-recording-'));
+const place = { root, dataDir: join(folder, 'data') };
 const service = await startService({
-  root,
-  dataDir: join(folder, 'data'),
+  ...place,
   imagesDir: join(root, '.skerry/images'),
   onProgress: console.error,
 });
@@ -37,6 +37,6 @@ try {
   writeFileSync(join(root, 'docs/terminal.svg'), svg);
   console.log(`docs/terminal.svg: ${frames.length} screens, ${(svg.length / 1024).toFixed(0)} KiB`);
 } finally {
-  await service.down();
+  await endService(place);
   rmSync(folder, { recursive: true });
 }
