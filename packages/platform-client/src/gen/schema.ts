@@ -760,6 +760,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/skerry/v1/templates/{templateID}/builds/{buildID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a build
+         * @description Ends a build that waits or runs: its status becomes `error`, with a reason that says so. Nothing of it runs any more when this
+         *     answers. A build that has ended stays as it is.
+         */
+        delete: operations["cancelTemplateBuild"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/skerry/v1/templates/{templateID}/files/{hash}": {
         parameters: {
             query?: never;
@@ -3909,6 +3941,43 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    cancelTemplateBuild: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does not run. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];

@@ -15,6 +15,7 @@ type TemplateRoute =
   | 'POST /v3/templates'
   | 'POST /v2/templates'
   | 'POST /v2/templates/{templateID}/builds/{buildID}'
+  | 'DELETE /skerry/v1/templates/{templateID}/builds/{buildID}'
   | 'GET /templates/{templateID}/builds/{buildID}/status'
   | 'GET /templates/{templateID}/builds/{buildID}/logs'
   | 'GET /templates/{templateID}/files/{hash}'
@@ -65,6 +66,10 @@ export const createTemplateHandlers = (
       const build = await requireBuild(params);
       await building.start(build, await mapImages(await parseBuildStart(body, store), { store, images }));
       return { status: 202, body: {} };
+    },
+    'DELETE /skerry/v1/templates/{templateID}/builds/{buildID}': async ({ params }) => {
+      await building.cancel(await requireBuild(params));
+      return { status: 204 };
     },
     'GET /templates/{templateID}/builds/{buildID}/status': async ({ params, query }) => {
       const { logsOffset = 0, limit = MAX_PAGE, level } = query;

@@ -75,6 +75,7 @@ it('knows of each operation which server makes it', async () => {
         "GET /templates/{templateID}/files/{hash}",
         "PUT /skerry/v1/templates/{templateID}/files/{hash}",
         "POST /v2/templates/{templateID}/builds/{buildID}",
+        "DELETE /skerry/v1/templates/{templateID}/builds/{buildID}",
         "POST /templates/tags",
         "DELETE /templates/tags",
         "DELETE /skerry/v1/build-cache",

@@ -40,6 +40,11 @@ export interface Building {
    * exist.
    */
   delete(part: TemplatePart): Promise<void>;
+  /**
+   * Ends a build that waits or runs, which then has failed with that reason. Resolves when nothing of it runs any more, also for a build
+   * that has ended.
+   */
+  cancel(build: BuildRow): Promise<void>;
   /** What the cache has for later builds, the one that was used last first. */
   listCached(): Promise<CachedResult[]>;
   /**
@@ -92,6 +97,7 @@ export const FOLLOWED_MS = 60 * 60_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
 const notStarted: BuildReason = { message: 'the build was not started within 40 minutes' };
+const canceled: BuildReason = { message: 'the build was canceled' };
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createBuilding = (options: BuildingOptions): Building => {
@@ -141,7 +147,12 @@ export const createBuilding = (options: BuildingOptions): Building => {
     unrecorded.delete(id);
   };
 
-  const toReason = (error: unknown, build: BuildRow, late: AbortSignal): BuildReason => {
+  const toReason = (
+    error: unknown,
+    build: BuildRow,
+    { late, abort }: { late: AbortSignal; abort: AbortSignal },
+  ): BuildReason => {
+    if (abort.reason === canceled) return canceled;
     if (closing.signal.aborted) return { message: 'the server stopped during the build' };
     if (late.aborted) return { message: `the build took longer than ${describeTime(limits.buildTimeoutMs)}` };
     if (error instanceof BuildError) return { message: error.message, step: error.step };
@@ -177,7 +188,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const { templateId } = build;
       log.info('template built', { templateId, buildId: build.id, tookMs: clock.now() - startedAt });
     } catch (error) {
-      const reason = toReason(error, build, late.signal);
+      const reason = toReason(error, build, { late: late.signal, abort });
       log.warn('a build failed', { templateId: build.templateId, buildId: build.id, error });
       const { message, step } = reason;
       buildLog.add({ level: 'error', message, ...(step !== undefined && { step }) });
@@ -280,6 +291,14 @@ export const createBuilding = (options: BuildingOptions): Building => {
         for (const { templateId, abort } of running.values())
           if (templateId === part.templateId) abort.abort(new Error('the template was deleted'));
       await collectQuietly();
+    },
+    cancel: async (build) => {
+      const started = running.get(build.id);
+      started?.abort.abort(canceled);
+      await started?.done;
+      // One that was about to be started, or was not.
+      const { state } = (await store.findBuild(build.id)) ?? {};
+      if (state === 'waiting') await fail(build.id, canceled);
     },
     isBusy: () => running.size > 0,
     isBuilding: (instanceId) => making.uses(instanceId),

@@ -55,8 +55,14 @@ export class TemplateBuild implements AsyncIterable<BuildProgress> {
   #isDone = false;
   readonly #waiting = new Set<() => void>();
 
+  readonly #cancel: () => Promise<void>;
+
   /** @internal */
-  constructor(run: (onProgress: (entry: BuildProgress) => void) => Promise<BuildResult>) {
+  constructor(
+    run: (onProgress: (entry: BuildProgress) => void) => Promise<BuildResult>,
+    cancel: () => Promise<void>,
+  ) {
+    this.#cancel = cancel;
     this.#result = run((entry) => {
       this.#unread.push(entry);
       this.#wake();
@@ -74,6 +80,14 @@ export class TemplateBuild implements AsyncIterable<BuildProgress> {
    */
   result(): Promise<BuildResult> {
     return this.#result;
+  }
+
+  /**
+   * Ends the build: `result` rejects with `canceled`. Resolves when nothing of it runs on the server any more; a build that has ended
+   * stays as it is.
+   */
+  cancel(): Promise<void> {
+    return this.#cancel();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<BuildProgress, void, undefined> {

@@ -2,7 +2,7 @@ import type { components } from '@skerry/platform-client';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { addCredentials, type CredentialsFor } from './add-credentials.ts';
-import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
+import type { BuildResult, TemplateBuild } from './build-handle.ts';
 import { type Context, openContext } from './context/open-context.ts';
 import { type PreparedCopy, prepareCopy, prepareMount, uploadFiles } from './context/upload-files.ts';
 import {
@@ -17,11 +17,11 @@ import {
   toStepJson,
 } from './definition.ts';
 import type { TemplateBuilder } from './template.ts';
-import { startBuild, waitForBuild } from './wait-for-build.ts';
+import { type BuildRun, startBuild, waitForBuild } from './wait-for-build.ts';
 
 type Schemas = components['schemas'];
 
-/** `signal` ends the waiting; a build that was started goes on. */
+/** `signal` ends the waiting; a build that was started goes on, unless `cancel` of the handle ends it. */
 export interface BuildOptions extends ConnectionOptions {
   /** Processors of each sandbox, 1 or an even number. Default 2. */
   cpuCount?: number | undefined;
@@ -49,21 +49,19 @@ export interface BuildOptions extends ConnectionOptions {
 export function build(template: TemplateBuilder, name: string, options: BuildOptions = {}): TemplateBuild {
   const connection = createConnection(options);
   const { definition } = template;
-  const { signal = new AbortController().signal } = options;
-  return startBuild(signal, (onProgress) =>
-    runBuild(connection, { definition, name, options: { ...options, signal }, onProgress }),
+  return startBuild(connection, options, (run) =>
+    runBuild(connection, { ...run, definition, name, options: { ...options, signal: run.signal } }),
   );
 }
 
-interface Run {
+interface Run extends BuildRun {
   definition: TemplateDefinition;
   name: string;
   options: BuildOptions & { signal: AbortSignal };
-  onProgress: (entry: BuildProgress) => void;
 }
 
 async function runBuild(connection: Connection, run: Run): Promise<BuildResult> {
-  const { name, options, onProgress } = run;
+  const { name, options, onProgress, onRegistered } = run;
   const { force = false } = options;
   // Before the service is asked for anything, so that a missing file leaves nothing behind.
   const stages = await prepareStages(run.definition, options);
@@ -73,6 +71,7 @@ async function runBuild(connection: Connection, run: Run): Promise<BuildResult> 
     api.POST('/v3/templates', { body: toRequest(name, options), signal }),
   );
   const { templateID: templateId, buildID: buildId, tags, aliases } = requested;
+  onRegistered({ templateId, buildId });
   for (const [index, { uploads, wire }] of steps.entries())
     for (const copy of uploads) {
       if (!(await uploadFiles(connection, { templateId, copy, force }, options))) continue;

@@ -2,7 +2,7 @@ import { toSandboxError } from '../errors.ts';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
-import { startBuild, waitForBuild } from './wait-for-build.ts';
+import { type BuildRun, startBuild, waitForBuild } from './wait-for-build.ts';
 
 /** `signal` ends the upload, and later the waiting; a build that was started goes on. */
 export interface LoadOptions extends ConnectionOptions {
@@ -27,9 +27,8 @@ type Archive = Blob | ReadableStream<Uint8Array>;
 /** As `templates.load`. */
 export function loadImage(name: string, archive: Archive, options: LoadOptions): TemplateBuild {
   const connection = createConnection(options);
-  const { signal = new AbortController().signal } = options;
-  return startBuild(signal, (onProgress) =>
-    runLoad(connection, { name, archive, options: { ...options, signal }, onProgress }),
+  return startBuild(connection, options, (run) =>
+    runLoad(connection, { ...run, name, archive, options: { ...options, signal: run.signal } }),
   );
 }
 
@@ -40,12 +39,8 @@ async function runLoad(
     archive,
     options,
     onProgress,
-  }: {
-    name: string;
-    archive: Archive;
-    options: LoadOptions & { signal: AbortSignal };
-    onProgress: (entry: BuildProgress) => void;
-  },
+    onRegistered,
+  }: BuildRun & { name: string; archive: Archive; options: LoadOptions & { signal: AbortSignal } },
 ): Promise<BuildResult> {
   const { image, cpuCount, memoryMb, tags: wanted } = options;
   const query = {
@@ -71,6 +66,7 @@ async function runLoad(
     }),
   );
   const { templateID: templateId, buildID: buildId, tags, aliases } = data;
+  onRegistered({ templateId, buildId });
   await waitForBuild(connection, { ...options, templateId, buildId, onProgress });
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }

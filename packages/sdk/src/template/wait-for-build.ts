@@ -1,22 +1,49 @@
 import { SandboxError, toSandboxError } from '../errors.ts';
-import type { Connection } from '../transport/connection.ts';
+import { type Connection, callApi } from '../transport/connection.ts';
+import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { type BuildProgress, type BuildResult, TemplateBuild, TemplateBuildError } from './build-handle.ts';
 import { followBuild } from './follow-build.ts';
 
 const LAST_LINES = 20;
 
-/** The handle of a build that `run` makes. An error after the abort of `signal` has the code `canceled`. */
+/** What a build does while it is made. */
+export interface BuildRun {
+  onProgress: (entry: BuildProgress) => void;
+  /** To be called when the service knows the build, before it is started. */
+  onRegistered: (build: RegisteredBuild) => void;
+  signal: AbortSignal;
+}
+
+type RegisteredBuild = Pick<BuildResult, 'templateId' | 'buildId'>;
+
+/** The handle of a build that `run` makes. An error after the abort of the signal, or after `cancel`, has the code `canceled`. */
 export function startBuild(
-  signal: AbortSignal,
-  run: (onProgress: (entry: BuildProgress) => void) => Promise<BuildResult>,
+  connection: Connection,
+  options: ConnectionOptions,
+  run: (build: BuildRun) => Promise<BuildResult>,
 ): TemplateBuild {
-  return new TemplateBuild(async (onProgress) => {
+  const canceling = new AbortController();
+  const signal = AbortSignal.any([canceling.signal, ...(options.signal ? [options.signal] : [])]);
+  let registered: RegisteredBuild | undefined;
+  const onRegistered = (build: RegisteredBuild): void => {
+    registered = build;
+  };
+  const made = async (onProgress: BuildRun['onProgress']): Promise<BuildResult> => {
     try {
-      return await run(onProgress);
+      return await run({ onProgress, onRegistered, signal });
     } catch (error) {
       if (!signal.aborted || error instanceof SandboxError) throw error;
       throw toSandboxError('canceled', 'the call was aborted', { cause: signal.reason });
     }
+  };
+  return new TemplateBuild(made, async () => {
+    canceling.abort();
+    if (registered === undefined) return;
+    const path = { templateID: registered.templateId, buildID: registered.buildId };
+    const { signal: _ended, ...own } = options;
+    await callApi(connection, own, (api, signal) =>
+      api.DELETE('/skerry/v1/templates/{templateID}/builds/{buildID}', { params: { path }, signal }),
+    );
   });
 }
 

@@ -6,6 +6,7 @@ import {
   TemplateBuildError,
 } from '@skerry/sdk/template';
 import { CliError } from '../../cli-error.ts';
+import { toSignalStatus } from '../../exit-status.ts';
 import { printJson, printLine } from '../../output/print.ts';
 import type { ProgressLine } from '../../output/progress-line.ts';
 import { toPlainError } from '../for-each.ts';
@@ -20,10 +21,17 @@ interface ShowOptions {
 /**
  * Shows the log of a build on the line and above it, and the time that it took, then prints the name of the template.
  * With `json` all is JSON on stdout, also an error, after which the status of this process is 1. Rejects with the error
- * otherwise.
+ * otherwise. SIGINT, SIGTERM and SIGHUP cancel the build, and the status of this process is that of shells for the signal.
  */
 export async function showBuild(handle: TemplateBuild, options: ShowOptions): Promise<void> {
   const startedAt = performance.now();
+  let canceling: { signal: NodeJS.Signals; done: Promise<void> } | undefined;
+  const cancel = (signal: NodeJS.Signals): void => {
+    canceling ??= { signal, done: handle.cancel() };
+    // Awaited below; this marks a rejection as handled.
+    canceling.done.catch(() => undefined);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, cancel);
   try {
     await showLog(handle, options);
     const result = await handle.result();
@@ -35,11 +43,14 @@ export async function showBuild(handle: TemplateBuild, options: ShowOptions): Pr
     else printLine(toReference(result));
   } catch (error) {
     options.line[Symbol.dispose]();
+    await canceling?.done;
+    if (canceling) process.exitCode = toSignalStatus(canceling.signal);
     if (options.json && error instanceof SandboxError) {
       const { step, line } = error instanceof TemplateBuildError ? error : {};
       printJson({ error: { ...toPlainError(error), step, line } });
-      process.exitCode = 1;
-    } else throw error instanceof TemplateBuildError ? new CliError(toFailure(error)) : error;
+      process.exitCode ||= 1;
+    } else if (canceling !== undefined) throw new CliError('the build was canceled');
+    else throw error instanceof TemplateBuildError ? new CliError(toFailure(error)) : error;
   }
 }
 
