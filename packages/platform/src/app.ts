@@ -107,7 +107,7 @@ export interface Platform {
   close(): Promise<void>;
 }
 
-/** As long as other results of builds. */
+/** How long a cache of commands stays that no build uses: as long as other results of builds. */
 const KEPT_CACHE_MS = 30 * 24 * 60 * 60_000;
 /** As large as an image may be. */
 const MAX_IMPORT_BYTES = 16 * 2 ** 30;

@@ -1,6 +1,6 @@
 const BLOCK_BYTES = 512;
 const SPARSE_TYPE = 0x53;
-/** Of a piece: its offset and its length. */
+/** The offset and the length of one piece. */
 const PAIR_BYTES = 24;
 const PAIRS_IN_HEADER = { start: 386, count: 4, more: 482, realSize: 483 };
 const PAIRS_IN_BLOCK = { count: 21, more: 504 };

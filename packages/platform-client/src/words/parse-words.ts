@@ -26,7 +26,7 @@ export interface WordRules {
 /** The longest string that words become: variables that contain others grow without bound. */
 export const MAX_WORD_LENGTH = 128 * 1024;
 
-/** Of variables within each other. */
+/** How many variables may be within each other. */
 const MAX_DEPTH = 50;
 
 /** How an unprotected character is read. In a heredoc quotes are characters; a pattern keeps its backslashes. */

@@ -100,14 +100,14 @@ export type MountStep = { target: string } & (
   | { type: 'bind'; from: UploadedFiles | (StageSource & { source: string }) }
   | {
       type: 'cache';
-      /** Its name within the template. Default: the path. */
+      /** The name of the cache within the template. Default: the path. */
       id: string | undefined;
       readOnly: boolean;
       locked: boolean;
       mode: number;
       uid: number;
       gid: number;
-      /** Its first content. */
+      /** What a new cache has. */
       from: (StageSource & { source: string }) | undefined;
     }
 );

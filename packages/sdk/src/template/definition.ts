@@ -117,13 +117,13 @@ export interface MountJson {
   fromStage?: number;
   /** A path in the stage or the context. */
   source?: string;
-  /** Of a cache. Default: its target. */
+  /** The name of a cache. Default: its target. */
   id?: string;
   /** Whether a cache is not stored after the command. */
   readOnly?: true;
   /** Whether commands with this cache wait for each other. */
   locked?: true;
-  /** Of a new cache. */
+  /** The mode of a new cache. */
   mode?: number;
   uid?: number;
   gid?: number;

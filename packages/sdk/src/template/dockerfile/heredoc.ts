@@ -2,7 +2,7 @@ import { parseWords, toText, type WordRules } from '@skerry/platform-client';
 
 /** A heredoc of an instruction. */
 export interface ParsedHeredoc extends HeredocStart {
-  /** With the newline at its end. */
+  /** The lines, each with its newline. */
   content: string;
 }
 
@@ -44,7 +44,7 @@ const splitRaw = (text: string): string[] =>
 function toDelimiter(text: string): string | undefined {
   const rules: WordRules = {
     escape: '\\',
-    // As a shell does, which replaces no variable there.
+    // A shell replaces no variable there, either.
     lookUp: (name) => `$${name}`,
     refuse: (message) => {
       throw new NoWordError(message);
