@@ -120,12 +120,16 @@ testAgents(
           `signature=${signature}&?path=/etc/hostname&${signed}`,
           `signature=${signature}&&?path=/etc/hostname&?username=root&${signed}`,
           `?signature=${signature}&?path=/etc/hostname&${signed}`,
-          `%73ignature=${signature}&%3Fpath=/etc/hostname&${signed}&x#&path=/etc/hostname`,
+          `%73ignature=${signature}&%3Fpath=/etc/hostname&${signed}&x#`,
         ];
         for (const query of spellings)
           expect((await call(`GET /files?${query}`, without)).text, query).toBe('hello');
-        const doubled = `?${signed}&signature=${signature}&path=/etc/hostname&username=root`;
-        expect(await refusal(`GET /files?${doubled}`, without)).toMatchObject({ status: 400 });
+        const doubled = [
+          `?${signed}&signature=${signature}&path=/etc/hostname&username=root`,
+          `%73ignature=${signature}&${signed}&x#&path=/etc/hostname`,
+        ];
+        for (const query of doubled)
+          expect(await refusal(`GET /files?${query}`, without), query).toMatchObject({ status: 400 });
       });
 
       it('rule 5.6-2, 10-29: is over the values as they are in the query, not over what they mean', async () => {
