@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto';
-import { closeSync, createReadStream, lstatSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, createReadStream, lstatSync, openSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createYielder } from '../concurrency/yielder.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { syncPath } from '../kernel/sync-path.ts';
 import type { ExportedImage } from '../runtime.ts';
 import { alignInodeTimes } from './inode-times.ts';
+import { BLOCK_BYTES, measureTree } from './measure-tree.ts';
 
-const BLOCK_BYTES = 4096;
-/** What an entry of a folder takes beside its name, at most. */
-const NAME_BYTES = 11;
 const DEADLINE_MS = 30 * 60_000;
 const WRITE_BEHIND_MS = 100;
 /** What e2fsprogs takes for the time of day, under its earlier and its later name. */
@@ -32,7 +29,7 @@ export const makeFileSystemImage = async (options: {
   onCopied?: (() => void) | undefined;
 }): Promise<ExportedImage> => {
   const { folder, path, signal, requireRoom, onCopied } = options;
-  const { entryCount, blockCount, uuid } = await measure(folder, signal);
+  const { entryCount, blockCount, uuid } = await measureTree(folder, signal);
   requireRoom?.(blockCount * BLOCK_BYTES);
   // Closed to other users: files inside may be, too.
   closeSync(openSync(path, 'wx', 0o600));
@@ -84,45 +81,3 @@ const writeBehind = async (path: string, work: Promise<unknown>): Promise<void> 
     await delay(WRITE_BEHIND_MS, undefined, { signal: end.signal }).catch(() => undefined);
   }
 };
-
-/** Counts the entries, and the blocks that their content needs. The UUID follows from what the entries are, without their content. */
-const measure = async (
-  folder: string,
-  signal: AbortSignal | undefined,
-): Promise<{ entryCount: number; blockCount: number; uuid: string }> => {
-  const takeTurns = createYielder();
-  const hash = createHash('sha256');
-  let entryCount = 1;
-  let blockCount = 1;
-  // Bytes: a name in an image need not be UTF-8.
-  const walk = async (path: Buffer): Promise<void> => {
-    await takeTurns();
-    signal?.throwIfAborted();
-    const entries = readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
-    let namesBytes = 0;
-    for (const entry of entries.toSorted((a, b) => a.name.compare(b.name))) {
-      const child = Buffer.concat([path, Buffer.from('/'), entry.name]);
-      const { blocks, size, mode, uid, gid, mtimeMs } = lstatSync(child);
-      const isFolder = entry.isDirectory();
-      hash.update(child.subarray(folder.length));
-      hash.update(`\0${[mode, uid, gid, isFolder ? 0 : size, Math.floor(mtimeMs / 1000)].join()}\0`);
-      entryCount += 1;
-      namesBytes += NAME_BYTES + entry.name.length;
-      // What the host has allocated can be more, in another way for each copy; with holes it is less.
-      const contentBytes = isFolder ? 0 : Math.min(size, blocks * 512);
-      // One more: an extended attribute that the inode cannot hold takes a block.
-      blockCount += 1 + Math.ceil(contentBytes / BLOCK_BYTES);
-      if (isFolder) await walk(child);
-    }
-    blockCount += 1 + Math.ceil(namesBytes / BLOCK_BYTES);
-  };
-  await walk(Buffer.from(folder));
-  return { entryCount, blockCount, uuid: toUuid(hash.digest('hex')) };
-};
-
-/** One of version 8, which is of any content (RFC 9562). */
-const toUuid = (hex: string): string =>
-  [
-    ...[hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`],
-    ...[`8${hex.slice(17, 20)}`, hex.slice(20, 32)],
-  ].join('-');
