@@ -1,5 +1,6 @@
-import type { Transform } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import type { Duplex } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { createZstdDecoder } from './workarounds/zstd-frames.ts';
 
 export type Compression = 'none' | 'gzip' | 'zstd';
 
@@ -7,8 +8,8 @@ export type Compression = 'none' | 'gzip' | 'zstd';
 const chunkSize = 256 * 1024;
 
 /** The streams that bytes of that compression pass through to become plain. */
-export function toDecoder(compression: Compression): Transform[] {
+export function toDecoder(compression: Compression): Duplex[] {
   if (compression === 'gzip') return [createGunzip({ chunkSize })];
-  if (compression === 'zstd') return [createZstdDecompress({ chunkSize })];
+  if (compression === 'zstd') return [createZstdDecoder({ chunkSize })];
   return [];
 }
