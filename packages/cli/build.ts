@@ -1,4 +1,4 @@
-// Bundles the command, the servers and the helper into dist/, beside the built agent and the ready-made templates.
+// Bundles the command, the servers, the helper and the unpacker into dist/, beside the built agent and the ready-made templates.
 // The dependencies of the published package stay imports. The others are bundled, with their licenses: a command would otherwise
 // read some three hundred files before it begins.
 import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,6 +20,7 @@ const bundle = await rolldown({
     start: join(here, 'src/published/start.ts'),
     main: join(here, 'src/main.ts'),
     helper: join(here, 'src/helper/main.ts'),
+    unpacker: join(here, 'src/unpacker/main.ts'),
   },
   platform: 'node',
   plugins: [withoutWebSocket],

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 export interface Locations {
   /** Program of the helper process. */
   helperProgram: string;
+  /** Program of the process that unpacks an image. */
+  unpackerProgram: string;
   /** Folder with the built agent, `main.js` and its chunks. */
   agentBundle: string;
   /** Folder with a folder for each ready-made template, which has its Dockerfile. */
@@ -19,6 +21,7 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
   if (!moduleUrl.endsWith('.ts')) {
     return {
       helperProgram: join(here, 'helper.js'),
+      unpackerProgram: join(here, 'unpacker.js'),
       agentBundle: join(here, 'envd'),
       readyMadeTemplates: join(here, 'templates'),
     };
@@ -26,6 +29,7 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
   const packages = dirname(dirname(here));
   return {
     helperProgram: join(here, 'helper/main.ts'),
+    unpackerProgram: join(here, 'unpacker/main.ts'),
     agentBundle: join(packages, 'envd/dist'),
     readyMadeTemplates: join(dirname(packages), 'templates'),
   };

@@ -1,25 +1,31 @@
-export type ImageErrorCode =
+const imageErrorCodes = [
   /** The image reference is invalid, or requests plain http on a host that is not loopback. */
-  | 'invalid_reference'
+  'invalid_reference',
   /** The registry did not answer, or is out of service. */
-  | 'registry_unavailable'
+  'registry_unavailable',
   /** The registry refused: unknown image, wrong credentials, no build for this machine. */
-  | 'registry_refused'
+  'registry_refused',
   /** The received data contradicts its digest or its format. */
-  | 'corrupt'
+  'corrupt',
   /** A layer tries to reach outside of the image, or is of a kind that must not be unpacked. */
-  | 'unsafe'
-  | 'too_large'
+  'unsafe',
+  'too_large',
   /** The host has too little room for the image. */
-  | 'no_room'
+  'no_room',
   /** The image lacks packages of the base template and has no apt to install them, or has a file that is too large to be edited. */
-  | 'unsuitable_image'
+  'unsuitable_image',
   /** A program of the host is missing; `remedy` is the line that installs it. */
-  | 'missing_program'
+  'missing_program',
   /** This host's distribution has no packages to build from. */
-  | 'unsupported_host'
+  'unsupported_host',
   /** A build step failed; the message ends with its last output. */
-  | 'build_failed';
+  'build_failed',
+] as const;
+
+export type ImageErrorCode = (typeof imageErrorCodes)[number];
+
+export const isImageErrorCode = (code: unknown): code is ImageErrorCode =>
+  imageErrorCodes.some((known) => known === code);
 
 /** The error of making an image, besides the reason of an aborted signal. The message is for the operator. */
 export class ImageError extends Error {

@@ -16,4 +16,5 @@ export { createStore } from './store/sqlite.ts';
 export type { Store } from './store/store.ts';
 export type { Census } from './telemetry/census.ts';
 export type { Telemetry } from './telemetry/telemetry.ts';
+export { FailedScriptError, rebuildImage } from './templates/base/rebuild-image.ts';
 export { type TemplateImages, UnusableImageError } from './templates/template-images.ts';

@@ -7,6 +7,7 @@ import { sealFolderImage } from '@skerry/runtime/folder-image';
 import { runHelper } from '@skerry/runtime/helper';
 import { isPublicAddress } from '@skerry/runtime/public-address';
 import { readSpareRoom } from '@skerry/runtime/room';
+import { findLocations } from '../locations.ts';
 
 const addServices: Parameters<typeof runHelper>[0]['addServices'] = (router) =>
   addImagesService(router, {
@@ -14,6 +15,7 @@ const addServices: Parameters<typeof runHelper>[0]['addServices'] = (router) =>
     makeImageFile: makeFileSystemImage,
     sealImageFolder: sealFolderImage,
     readSpareRoom,
+    unpackerProgram: findLocations().unpackerProgram,
     isPublicAddress,
   });
 

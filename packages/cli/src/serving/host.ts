@@ -11,7 +11,11 @@ import {
   prepareAgentFolder,
 } from '@skerry/runtime';
 import type { ForeignMemory } from '@skerry/runtime/foreign-memory';
-import { type BaseImageRequest, type HelperWithImage, startHelperWithImage } from '../base-image.ts';
+import {
+  type BaseImageRequest,
+  type HelperWithImage,
+  startHelperWithImage,
+} from '../base-image/start-helper-with-image.ts';
 import { CliError } from '../cli-error.ts';
 import { currentRootlessState } from '../current-rootless-state.ts';
 import { openDataFolder, openImagesFolder, removeServerAddress } from '../data-folder.ts';
@@ -138,6 +142,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     contents: options.base,
     npm: options.npm,
     registryImage: options.baseImage,
+    log,
     onProgress,
     signal,
   }).catch((error: unknown): never => {

@@ -9,6 +9,7 @@ import {
   listLayout,
   parseImageManifest,
 } from '../oci/image-manifest.ts';
+import type { Verification } from '../oci/unpack.ts';
 import { type ArchiveEntry, chooseImage } from './choose-image.ts';
 import { type ArchiveContent, type ArchivedFile, readCompression } from './unpack-archive.ts';
 
@@ -16,8 +17,7 @@ import { type ArchiveContent, type ArchivedFile, readCompression } from './unpac
 export interface ArchivedLayer {
   path: string;
   descriptor: LayerDescriptor;
-  /** What the digest and the size are of: the file, or what it contains when it is decompressed. */
-  verifies: 'file' | 'content';
+  verifies: Verification;
 }
 
 export interface ArchivedImage {
@@ -63,7 +63,7 @@ async function readLayout(
     (descriptor): ArchivedLayer => ({
       path: findBlob(content, descriptor).path,
       descriptor,
-      verifies: 'file',
+      verifies: 'blob',
     }),
   );
   const { config } = image;

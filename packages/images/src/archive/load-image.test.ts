@@ -4,6 +4,7 @@ import { arch, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLayerSink } from '../oci/layer-sink.ts';
 import { type LayerEntry, makeTar } from '../oci/testing/loopback-registry.ts';
 import { loadImage } from './load-image.ts';
 
@@ -16,6 +17,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const rootfs = () => join(folder, 'rootfs');
+const requireRoom = (sizeBytes: number): void => {
+  if (sizeBytes > spareBytes) throw new Error('no room');
+};
 const load = (bytes: Buffer, { signal, image }: { signal?: AbortSignal; image?: string } = {}) => {
   const archive = join(folder, 'archive');
   writeFileSync(archive, bytes);
@@ -23,11 +27,9 @@ const load = (bytes: Buffer, { signal, image }: { signal?: AbortSignal; image?: 
     archive,
     image,
     scratch: join(folder, 'scratch'),
-    rootfs: rootfs(),
+    tree: createLayerSink(rootfs(), { requireRoom, signal }),
     onProgress: () => undefined,
-    requireRoom: (sizeBytes) => {
-      if (sizeBytes > spareBytes) throw new Error('no room');
-    },
+    requireRoom,
     signal,
   });
 };

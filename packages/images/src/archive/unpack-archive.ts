@@ -2,9 +2,10 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { extract } from 'tar-stream';
 import { ImageError } from '../image-error.ts';
 import { type Compression, toDecoder } from '../oci/decoder.ts';
+import { createLayerParser } from '../oci/layer/workarounds/layer-parser.ts';
+import type { RequireRoom } from '../room.ts';
 
 /** A file of an archive, under a name of our own on the disk. */
 export interface ArchivedFile {
@@ -45,15 +46,15 @@ export async function readCompression(path: string): Promise<Compression> {
 export async function unpackArchive(options: {
   archive: string;
   folder: string;
-  /** Called with the size of each file before it is written; throws where the host has no room for it. */
-  requireRoom: (sizeBytes: number) => void;
+  /** Called with the size of each file before it is written. */
+  requireRoom: RequireRoom;
   signal?: AbortSignal | undefined;
 }): Promise<ArchiveContent> {
   const { archive, folder, requireRoom, signal } = options;
   const files = new Map<string, ArchivedFile>();
   const links = new Map<string, string>();
   await mkdir(folder);
-  const parser = extract();
+  const parser = createLayerParser();
   const reading = (async () => {
     let entryCount = 0;
     let totalBytes = 0;

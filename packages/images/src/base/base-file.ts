@@ -1,6 +1,6 @@
 import { access, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepImage, type MakeImageFile, syncFolder, toImagePath } from '../image-file.ts';
+import { keepImage, type MakeImageFile, removeImage, syncFolder, toImagePath } from '../image-file.ts';
 import type { BaseContents } from './contents.ts';
 import type { BaseImage, ImageManifest } from './manifest.ts';
 import type { OnProgress } from './progress.ts';
@@ -12,17 +12,20 @@ interface FileManifest extends ImageManifest {
   image: string;
 }
 
+/** The beginning of the names of what sandboxes make of incomplete images. */
+export const completingPrefix = '.completing-';
+
 const toManifestPath = (imagesDir: string, recipe: string): string => join(imagesDir, `base-${recipe}.json`);
 
 /** The base image of a recipe, when it is there with its description. */
 export async function findBaseFile(imagesDir: string, recipe: string): Promise<BaseImage | undefined> {
   try {
     const text = await readFile(toManifestPath(imagesDir, recipe), 'utf8');
-    const { recipe: itsRecipe, image } = JSON.parse(text) as FileManifest;
+    const { recipe: itsRecipe, image, missing = [] } = JSON.parse(text) as FileManifest;
     if (itsRecipe !== recipe || !/^sha256:[0-9a-f]{64}$/.test(image)) return undefined;
     const rootfs = toImagePath(imagesDir, image, 'file');
     await access(rootfs);
-    return { rootfs, digest: image };
+    return { rootfs, digest: image, missing };
   } catch (error) {
     // Missing or damaged: the caller makes the image again.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
@@ -30,7 +33,7 @@ export async function findBaseFile(imagesDir: string, recipe: string): Promise<B
   }
 }
 
-/** Whether the base template is there as a file, with its description. */
+/** Whether the base template is there as a file, with its description, and complete. */
 export const hasBaseFile = async ({
   imagesDir,
   ...recipe
@@ -38,7 +41,10 @@ export const hasBaseFile = async ({
   imagesDir: string;
   contents: BaseContents;
   registryImage?: string | undefined;
-}): Promise<boolean> => (await findBaseFile(imagesDir, toRecipeDigest(recipe))) !== undefined;
+}): Promise<boolean> => {
+  const found = await findBaseFile(imagesDir, toRecipeDigest(recipe));
+  return found !== undefined && found.missing.length === 0;
+};
 
 /** Makes the file of a finished tree, then its description. Durable when it resolves. */
 export async function publishBaseFile(options: {
@@ -55,12 +61,35 @@ export async function publishBaseFile(options: {
   onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.97 });
   const file = join(workDir, 'image.ext4');
   const { digest } = await makeFile({ folder: tree, path: file, signal });
+  const base = await describeBaseFile(file, { ...manifest, image: digest }, { imagesDir, workDir });
+  if (manifest.missing.length === 0)
+    onProgress({ phase: 'finish', message: 'the base image is ready', fraction: 1 });
+  return base;
+}
+
+/** Moves a file to its place, then writes its description. Durable when it resolves. */
+async function describeBaseFile(
+  file: string,
+  manifest: FileManifest,
+  { imagesDir, workDir }: { imagesDir: string; workDir: string },
+): Promise<BaseImage> {
+  const { image: digest, missing } = manifest;
   const rootfs = await keepImage(file, { folder: imagesDir, digest });
-  const described: FileManifest = { ...manifest, image: digest };
   const next = join(workDir, 'manifest.json');
-  await writeFile(next, `${JSON.stringify(described, null, 2)}\n`, { mode: 0o644, flush: true });
+  await writeFile(next, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o644, flush: true });
   await rename(next, toManifestPath(imagesDir, manifest.recipe));
   await syncFolder(imagesDir);
-  onProgress({ phase: 'finish', message: 'the base image is ready', fraction: 1 });
-  return { rootfs, digest };
+  return { rootfs, digest, missing };
+}
+
+/** Replaces an incomplete image by the file that was made of it, and removes it. */
+export async function replaceBaseFile(
+  file: string,
+  { digest, ...options }: { imagesDir: string; workDir: string; recipe: string; digest: string },
+): Promise<BaseImage> {
+  const { imagesDir, recipe } = options;
+  const manifest = JSON.parse(await readFile(toManifestPath(imagesDir, recipe), 'utf8')) as FileManifest;
+  const base = await describeBaseFile(file, { ...manifest, image: digest, missing: [] }, options);
+  if (manifest.image !== digest) await removeImage(imagesDir, manifest.image);
+  return base;
 }

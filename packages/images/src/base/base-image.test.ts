@@ -14,9 +14,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LoopbackRegistry, startLoopbackRegistry } from '../oci/testing/loopback-registry.ts';
+import { openTree } from '../unpacker/testing/open-tree.ts';
 import { type BaseImageOptions, ensureBaseImage } from './base-image.ts';
+import { completeBaseImage } from './complete-base-image.ts';
 import type { Progress } from './progress.ts';
+import { baseRecipes } from './recipe.ts';
 import { completeLayer } from './testing/complete-layer.ts';
+import { makeImageFile } from './testing/make-image-file.ts';
 import { withFolderLock } from './testing/with-folder-lock.ts';
 
 let imagesDir = '';
@@ -41,6 +45,7 @@ function ensure(options: Partial<BaseImageOptions> = {}): ReturnType<typeof ensu
     registryImage: `${registry.host}/some/image:v1`,
     onProgress: (step) => progress.push(step),
     withFolderLock,
+    openTree,
     ...options,
   });
 }
@@ -92,7 +97,7 @@ describe('ensureBaseImage', () => {
     const { rootfs, digest } = await ensure();
     writeFileSync(join(rootfs, '../manifest.json'), '{"recipe":');
     writeFileSync(join(rootfs, 'bin/bash'), 'damaged');
-    expect(await ensure()).toEqual({ rootfs, digest });
+    expect(await ensure()).toEqual({ rootfs, digest, missing: [] });
     expect(readFileSync(join(rootfs, 'bin/bash'), 'utf8')).toBe('#!');
   });
 
@@ -105,8 +110,9 @@ describe('ensureBaseImage', () => {
         '--input-type=module',
         '-e',
         `const { ensureBaseImage } = await import(${JSON.stringify(join(import.meta.dirname, 'base-image.ts'))});
+         const { openTree } = await import(${JSON.stringify(join(import.meta.dirname, '../unpacker/testing/open-tree.ts'))});
          const [imagesDir, registryImage] = process.argv.slice(1);
-         await ensureBaseImage({ imagesDir, contents: 'minimal', registryImage, onProgress: () => {}, withFolderLock: (_, work) => work() });`,
+         await ensureBaseImage({ imagesDir, contents: 'minimal', registryImage, onProgress: () => {}, openTree, withFolderLock: (_, work) => work() });`,
         ...[imagesDir, `${registry.host}/some/image:v1`],
       ],
       { stdio: ['ignore', 'inherit', 'inherit'] },
@@ -154,6 +160,59 @@ describe('ensureBaseImage', () => {
     await expect(made).rejects.toThrow('seen enough');
     expect(progress.map(({ phase }) => phase)).toEqual(['pull', 'install']);
     registry = await startLoopbackRegistry();
+  });
+});
+
+describe('an image that lacks packages', () => {
+  const git = baseRecipes.minimal.packages.git;
+  const addIncomplete = async (): Promise<void> => {
+    const layer = completeLayer.filter(({ name }) => name !== git);
+    registry.addImage('v1', [
+      await registry.addLayer([
+        ...layer,
+        { name: 'usr/bin/apt-get', content: '#!/bin/sh\nexit 1\n', mode: 0o755 },
+      ]),
+    ]);
+  };
+  const complete = (image: string, isFile: boolean) => {
+    const registryImage = `${registry.host}/some/image:v1`;
+    const digest = `sha256:${'1'.repeat(64)}`;
+    return completeBaseImage({
+      imagesDir,
+      contents: 'minimal',
+      registryImage,
+      withFolderLock,
+      image,
+      digest,
+      isFile,
+    });
+  };
+
+  it('is made without them, runs nothing, and is replaced by what a sandbox makes of it', async () => {
+    await addIncomplete();
+    const incomplete = await ensure();
+    expect(incomplete.missing).toEqual(['git']);
+    expect(progress.at(-1)?.fraction).not.toBe(1);
+    expect(await ensure()).toEqual(incomplete);
+    const made = join(imagesDir, '.completing-x');
+    mkdirSync(join(made, 'bin'), { recursive: true });
+    const completed = await complete(made, false);
+    expect(completed).toEqual({ ...incomplete, digest: `sha256:${'1'.repeat(64)}`, missing: [] });
+    expect(await ensure()).toEqual(completed);
+    expect(readdirSync(completed.rootfs)).toEqual(['bin']);
+    expect(readdirSync(imagesDir)).toEqual([dirname(completed.rootfs).split('/').at(-1)]);
+  });
+
+  it('is replaced as a file, too', async () => {
+    await addIncomplete();
+    const { rootfs, missing } = await ensure({ makeFile: makeImageFile });
+    expect(missing).toEqual(['git']);
+    const made = join(imagesDir, '.completing-x.ext4');
+    writeFileSync(made, 'made');
+    const completed = await complete(made, true);
+    expect(readFileSync(completed.rootfs, 'utf8')).toBe('made');
+    expect(existsSync(rootfs)).toBe(false);
+    expect(await ensure({ makeFile: makeImageFile })).toEqual(completed);
   });
 });
 

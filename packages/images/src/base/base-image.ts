@@ -1,23 +1,24 @@
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { mkdir, mkdtemp, readdir, rename, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { ImageError } from '../image-error.ts';
-import { type MakeImageFile, syncFolder } from '../image-file.ts';
+import type { MakeImageFile } from '../image-file.ts';
+import type { OpenTree } from '../image-tree.ts';
 import { pullImage } from '../oci/pull.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
-import { addNode, type FetchedNode, fetchNode, hasNode } from './add-node.ts';
+import { addNode, type FetchedNode, fetchNode } from './add-node.ts';
 import { type Distribution, toDefaultSources } from './apt-sources.ts';
-import { findBaseFile, publishBaseFile } from './base-file.ts';
+import { completingPrefix, findBaseFile, publishBaseFile } from './base-file.ts';
+import { replaceFolder, toBase } from './base-folder.ts';
 import type { BaseContents } from './contents.ts';
 import { buildFromPackages } from './debootstrap.ts';
 import { finishRootfs } from './finish.ts';
-import { installMissing } from './install-missing.ts';
 import { type BaseImage, type ImageManifest, type ImageSource, readManifest } from './manifest.ts';
 import type { NpmClient } from './npm-client.ts';
 import type { OnProgress } from './progress.ts';
 import { baseRecipes, toRecipeDigest } from './recipe.ts';
-import { findProgram, runProgram } from './run-program.ts';
+import { removeTree } from './run-program.ts';
 import { shiftOwners } from './shift-owners.ts';
-import { digestTree } from './tree-digest.ts';
+import { digestTree, type TreeDigest } from './tree-digest.ts';
 
 export interface BaseImageOptions {
   /** Made when missing; may be shared by several processes. Needs about 300 MB, or 800 MB for the full contents. */
@@ -35,6 +36,8 @@ export interface BaseImageOptions {
     work: () => Promise<T>,
     wait: { waitMs: number; onWait: () => void; signal?: AbortSignal | undefined },
   ) => Promise<T>;
+  /** What unpacks that of a registry. */
+  openTree: OpenTree;
   /**
    * OCI reference of an image to start from, to which what it lacks is added. Without it, or when its registry does not answer: the distribution's
    * packages.
@@ -50,7 +53,11 @@ export interface BaseImageOptions {
   signal?: AbortSignal | undefined;
 }
 
+type BuildOptions = BaseImageOptions & { workDir: string };
+
 const buildPrefix = '.building-';
+/** A start completes an image in much less. */
+const COMPLETING_MS = 24 * 60 * 60_000;
 
 /**
  * Returns the base template, and makes it first when `imagesDir` does not contain it: once, for any number of
@@ -66,7 +73,7 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseIm
   const find = async (): Promise<BaseImage | undefined> => {
     if (options.makeFile) return findBaseFile(imagesDir, recipe);
     const manifest = await readManifest(target, recipe);
-    return manifest && { rootfs: join(target, 'rootfs'), digest: manifest.digest };
+    return manifest && toBase(target, manifest);
   };
   const existing = await find();
   if (existing) return existing;
@@ -91,7 +98,7 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseIm
           })
         : await publishFolder({ tree, target, manifest, options });
     } finally {
-      await rm(workDir, { recursive: true, force: true });
+      await removeTree(workDir);
     }
   };
   return options.withFolderLock(imagesDir, makeUnlessMade, {
@@ -101,44 +108,69 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseIm
   });
 }
 
-async function build(workDir: string, options: BaseImageOptions): Promise<ImageSource> {
-  const { contents, npm, onProgress, registryImage, credentials, signal } = options;
-  const recipe = baseRecipes[contents];
-  const rootfs = join(workDir, 'rootfs');
+/** A tree that is made, and what it consists of. */
+interface Built {
+  source: ImageSource;
+  content: TreeDigest;
+  missing: readonly string[];
+}
+
+async function build(rootfs: string, options: BuildOptions): Promise<Built> {
+  const { onProgress, registryImage, signal } = options;
   if (registryImage !== undefined) {
     try {
-      const { manifestDigest } = await pullImage({
-        reference: registryImage,
-        credentials,
-        rootfs,
-        onProgress,
-        signal,
-      });
-      await installMissing({ recipe, rootfs, workDir, onProgress, signal });
-      if (recipe.hasNode && !hasNode(rootfs)) {
-        onProgress({ phase: 'install', message: 'fetching Node.js and npm', fraction: 0.9 });
-        addNode(rootfs, await fetchNode({ workDir, npm, signal }));
-      }
-      await finishRootfs(rootfs);
-      return { kind: 'registry', reference: registryImage, manifestDigest };
+      return await buildFromRegistry(registryImage, rootfs, options);
     } catch (error) {
       if (!(error instanceof ImageError) || error.code !== 'registry_unavailable') throw error;
       const message = `${error.message}: using the distribution's packages instead`;
       onProgress({ phase: 'install', message, fraction: 0 });
-      await rm(rootfs, { recursive: true, force: true });
+      await removeTree(rootfs);
     }
   }
-  const { distribution, node } = await installAll(workDir, options);
+  const { distribution, node } = await installAll(options);
   if (node) addNode(rootfs, node);
   await finishRootfs(rootfs, { aptSources: toDefaultSources(distribution) });
-  return { kind: 'packages', distribution: distribution.id, codename: distribution.codename };
+  onProgress(checking);
+  return {
+    source: { kind: 'packages', distribution: distribution.id, codename: distribution.codename },
+    content: await digestTree(rootfs, { signal }),
+    missing: [],
+  };
 }
 
+async function buildFromRegistry(reference: string, rootfs: string, options: BuildOptions): Promise<Built> {
+  const { workDir, contents, npm, credentials, openTree, onProgress, signal } = options;
+  const recipe = baseRecipes[contents];
+  const tree = openTree({ rootfs, roomFolder: workDir, signal });
+  try {
+    const { manifestDigest } = await pullImage({ reference, credentials, tree, onProgress, signal });
+    const lack = await tree.inspectBase(contents);
+    const missing = lack.packages;
+    if (missing.length > 0 && !lack.hasApt)
+      throw new ImageError('unsuitable_image', `the image has no apt to install ${missing.join(', ')}`);
+    let node: FetchedNode | undefined;
+    if (recipe.hasNode && !lack.hasNode) {
+      onProgress({ phase: 'install', message: 'fetching Node.js and npm', fraction: 0.9 });
+      node = await fetchNode({ workDir, npm, signal });
+    }
+    onProgress(checking);
+    const content = await tree.finishBase({ node });
+    return { source: { kind: 'registry', reference, manifestDigest }, content, missing };
+  } finally {
+    await tree.close();
+  }
+}
+
+const checking = { phase: 'finish', message: 'checking and saving the image', fraction: 0.95 } as const;
+
 /** Fetches Node.js while the packages of the distribution are installed. The failure of one ends the other. */
-async function installAll(
-  workDir: string,
-  { contents, npm, onProgress, signal }: BaseImageOptions,
-): Promise<{ distribution: Distribution; node: FetchedNode | undefined }> {
+async function installAll({
+  workDir,
+  contents,
+  npm,
+  onProgress,
+  signal,
+}: BuildOptions): Promise<{ distribution: Distribution; node: FetchedNode | undefined }> {
   const recipe = baseRecipes[contents];
   const failing = new AbortController();
   const either = signal ? AbortSignal.any([signal, failing.signal]) : failing.signal;
@@ -165,14 +197,12 @@ async function makeTree({
   recipe: string;
   options: BaseImageOptions;
 }): Promise<{ tree: string; manifest: ImageManifest }> {
-  const { onProgress, signal } = options;
   if (options.makeFile) {
     // The folder of an earlier release has the same files. Its sandboxes still need it.
     const earlier = await readManifest(target, recipe);
     if (earlier) return { tree: target, manifest: earlier };
   }
-  const source = await build(workDir, options);
-  onProgress({ phase: 'finish', message: 'checking and saving the image', fraction: 0.95 });
+  const { source, content, missing } = await build(join(workDir, 'rootfs'), { ...options, workDir });
   const tree = join(workDir, 'image');
   await mkdir(tree, { mode: 0o700 });
   await rename(join(workDir, 'rootfs'), join(tree, 'rootfs'));
@@ -181,7 +211,8 @@ async function makeTree({
     recipe,
     source,
     createdAt: new Date().toISOString(),
-    ...(await digestTree(join(tree, 'rootfs'), { signal })),
+    ...content,
+    missing,
   };
   return { tree, manifest };
 }
@@ -200,19 +231,23 @@ async function publishFolder({
 }): Promise<BaseImage> {
   const { onProgress, ownerOffset = 0, signal } = options;
   if (ownerOffset !== 0) await shiftOwners(join(tree, 'rootfs'), { by: ownerOffset, signal });
-  await writeFile(join(tree, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o644 });
-  // One call for the whole file system: thousands of single fsyncs would take longer.
-  await runProgram({ file: findProgram('sync', 'coreutils'), args: ['--file-system', tree], signal });
-  // What is there has no valid manifest.
-  await rm(target, { recursive: true, force: true });
-  await rename(tree, target);
-  await syncFolder(dirname(target));
-  onProgress({ phase: 'finish', message: 'the base image is ready', fraction: 1 });
-  return { rootfs: join(target, 'rootfs'), digest: manifest.digest };
+  const base = await replaceFolder({ tree, target, manifest, signal });
+  if (manifest.missing.length === 0)
+    onProgress({ phase: 'finish', message: 'the base image is ready', fraction: 1 });
+  return base;
 }
 
-/** Under the lock no other build runs, so every build folder is a leftover. */
+/**
+ * Under the lock no other build runs, so every build folder is a leftover. A completed image is one when no start can be about to move
+ * it.
+ */
 async function removeLeftovers(imagesDir: string): Promise<void> {
-  const dead = (await readdir(imagesDir)).filter((name) => name.startsWith(buildPrefix));
-  for (const name of dead) await rm(join(imagesDir, name), { recursive: true, force: true });
+  const dead: string[] = [];
+  for (const name of await readdir(imagesDir)) {
+    const isOld = async (): Promise<boolean> =>
+      Date.now() - (await stat(join(imagesDir, name))).mtimeMs > COMPLETING_MS;
+    if (name.startsWith(buildPrefix) || (name.startsWith(completingPrefix) && (await isOld())))
+      dead.push(name);
+  }
+  for (const name of dead) await removeTree(join(imagesDir, name));
 }

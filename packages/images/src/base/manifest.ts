@@ -6,6 +6,8 @@ export interface BaseImage {
   rootfs: string;
   /** The digest of the content, or of the file: `sha256:` and 64 hex digits. */
   digest: string;
+  /** The packages that it lacks, beside an image of a registry: it is no base template before a sandbox has installed them. */
+  missing: readonly string[];
 }
 
 /** `manifest.json` beside the root file system: its content and origin. */
@@ -19,6 +21,8 @@ export interface ImageManifest {
   digest: string;
   fileCount: number;
   sizeBytes: number;
+  /** As in `BaseImage`. */
+  missing: readonly string[];
 }
 
 export type ImageSource =

@@ -18,6 +18,8 @@ export interface Program {
   input?: string;
   /** Called with each line of stdout and stderr. */
   onLine?: (line: string) => void;
+  /** Whether it has the namespaces of this process, as one needs that may make none. Default false. */
+  sharesNamespaces?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -38,23 +40,41 @@ export function findProgram(name: string, debianPackage = name): string {
   });
 }
 
+/** The command that runs another one, which ends with this process. */
+export const toBound = (command: readonly string[]): [file: string, ...args: string[]] => [
+  findProgram('setpriv', 'util-linux'),
+  // On the process that this one starts: where that is unshare, its end kills the pid namespace.
+  ...['--pdeathsig', 'KILL', '--', ...command],
+];
+
+/** What makes namespaces of these kinds and starts the program that follows as their first process. */
+export const toNamespaces = (kinds: readonly string[]): readonly string[] => [
+  findProgram('unshare', 'util-linux'),
+  ...kinds.map((kind) => `--${kind}`),
+  ...['--fork', '--kill-child=KILL', '--mount-proc', '--'],
+];
+
+/** The environment of programs: nothing of this process. */
+export const programEnvironment: Readonly<Record<string, string>> = {
+  PATH: systemFolders.join(':'),
+  LC_ALL: 'C',
+};
+
 /**
  * Runs a program in mount, pid and ipc namespaces of its own: everything that it mounts or starts is removed when it
  * ends, when `signal` aborts, and when this process is killed. Resolves when it exits with 0 and nothing of it is left;
  * rejects with the reason of the signal, otherwise with `build_failed` and the last lines of its output.
  */
 export async function runProgram(program: Program): Promise<void> {
-  const { file, args, env = {}, input, onLine, signal } = program;
+  const { file, args, env = {}, input, onLine, sharesNamespaces = false, signal } = program;
   signal?.throwIfAborted();
-  // setpriv becomes unshare, so that pdeathsig is set on the process whose end kills the pid namespace.
-  const running = promisify(execFile)(
-    findProgram('setpriv', 'util-linux'),
-    [
-      ...['--pdeathsig', 'KILL', '--', findProgram('unshare', 'util-linux'), '--mount', '--pid', '--ipc'],
-      ...['--fork', '--kill-child=KILL', '--mount-proc', '--', file, ...args],
-    ],
-    { cwd: '/', env: { PATH: systemFolders.join(':'), LC_ALL: 'C', ...env }, maxBuffer: OUTPUT_LIMIT },
-  );
+  const namespaces = sharesNamespaces ? [] : toNamespaces(['mount', 'pid', 'ipc']);
+  const [first, ...rest] = toBound([...namespaces, file, ...args]);
+  const running = promisify(execFile)(first, rest, {
+    cwd: '/',
+    env: { ...programEnvironment, ...env },
+    maxBuffer: OUTPUT_LIMIT,
+  });
   const { child } = running;
   // Not the signal of execFile: that one rejects before the program has ended.
   const abort = (): void => void child.kill('SIGKILL');
@@ -80,3 +100,10 @@ export async function runProgram(program: Program): Promise<void> {
   }
   signal?.throwIfAborted();
 }
+
+/**
+ * Removes a tree, by a program: a call of Node for each of many files takes several times as long, and lists whole folders at once.
+ * Rejects with `build_failed` when something cannot be removed.
+ */
+export const removeTree = (path: string): Promise<void> =>
+  runProgram({ file: findProgram('rm', 'coreutils'), args: ['--recursive', '--force', '--', path] });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OnProgress } from '../base/progress.ts';
+import { createLayerSink } from './layer-sink.ts';
 import { pullImage } from './pull.ts';
 import { type LoopbackRegistry, startLoopbackRegistry } from './testing/loopback-registry.ts';
 
@@ -18,7 +19,7 @@ afterEach(async () => {
 });
 
 const pull = (onProgress: OnProgress = () => undefined): Promise<unknown> =>
-  pullImage({ reference: `${server.host}/some/image:v1`, rootfs, onProgress });
+  pullImage({ reference: `${server.host}/some/image:v1`, tree: createLayerSink(rootfs), onProgress });
 
 describe('a pull of several layers', () => {
   it('requests three layers at a time, and applies them in their order', async () => {

@@ -13,6 +13,7 @@ import {
   sweepLayers,
 } from './kept-layers.ts';
 import { createLayerFlights } from './layer-flights.ts';
+import { createLayerSink } from './layer-sink.ts';
 import { pullImage } from './pull.ts';
 import {
   type BlobDescriptor,
@@ -54,7 +55,7 @@ const pull = async (
   try {
     await pullImage({
       reference: `${registry.host}/some/image:${tag}`,
-      rootfs,
+      tree: createLayerSink(rootfs, { signal }),
       keptLayers,
       signal,
       onProgress: ({ message }) => messages.push(message),

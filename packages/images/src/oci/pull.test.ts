@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { emptyConfig } from './image-config.ts';
+import { createLayerSink } from './layer-sink.ts';
 import { pullImage } from './pull.ts';
 import {
   type LayerEntry,
@@ -20,6 +21,7 @@ import {
   startLoopbackRegistry,
 } from './testing/loopback-registry.ts';
 import { readAttributes } from './testing/read-attributes.ts';
+import { createImageBudget, type UnpackBudget } from './unpack.ts';
 
 let folder = '';
 let rootfs = '';
@@ -46,10 +48,12 @@ async function pull(...layers: LayerEntry[][]): Promise<void> {
 
 async function pullTag(
   tag: string,
-  options: Partial<Parameters<typeof pullImage>[0]> = {},
+  { budget, ...options }: Partial<Parameters<typeof pullImage>[0] & { budget: Partial<UnpackBudget> }> = {},
 ): Promise<unknown> {
   const reference = `${registry.host}/some/image:${tag}`;
-  return pullImage({ reference, rootfs, onProgress: () => undefined, retryMs: 1, ...options });
+  const { signal } = options;
+  const tree = createLayerSink(rootfs, { budget: { ...createImageBudget(), ...budget }, signal });
+  return pullImage({ reference, tree, onProgress: () => undefined, retryMs: 1, ...options });
 }
 
 const read = (name: string): string => readFileSync(join(rootfs, name), 'utf8');
@@ -261,18 +265,21 @@ describe('pullImage', () => {
       expect(readdirSync(join(rootfs, 'dev'))).toEqual([]);
     });
 
-    it('rejects more bytes and more entries than an image may have', async () => {
+    it.each<[string, Partial<UnpackBudget>, Partial<UnpackBudget>]>([
+      ['bytes', { sizeBytes: 10_001 }, { sizeBytes: 10_000 }],
+      ['entries', { entryCount: 2 }, { entryCount: 1 }],
+      // Two headers, the content in whole blocks, and the end.
+      ['decompressed bytes', { archiveBytes: 512 * (2 + 20 + 1 + 2) }, { archiveBytes: 512 * 25 - 1 }],
+      // Of both entries, and of what they and the folder above them are in the image.
+      ['bytes in names', { nameBytes: 3 + 1 + 2 + 4 + 2 }, { nameBytes: 11 }],
+    ])('rejects more %s than an image may have', async (_, enough, less) => {
       const layer = await registry.addLayer([
-        { name: 'a', content: 'x'.repeat(10_000) },
-        { name: 'b', content: 'x' },
+        { name: 'a/b', content: 'x'.repeat(10_000) },
+        { name: 'c', content: 'x' },
       ]);
       registry.addImage('v1', [layer]);
-      const attributeBytes = 100;
-      const bytes = pullTag('v1', { budget: { sizeBytes: 9_999, entryCount: 10, attributeBytes } });
-      await expect(bytes).rejects.toMatchObject({ code: 'too_large' });
-      rmSync(rootfs, { recursive: true });
-      const entries = pullTag('v1', { budget: { sizeBytes: 20_000, entryCount: 1, attributeBytes } });
-      await expect(entries).rejects.toMatchObject({ code: 'too_large' });
+      await pullTag('v1', { budget: enough });
+      await expect(pullTag('v1', { budget: less })).rejects.toMatchObject({ code: 'too_large' });
     });
 
     it('rejects attributes that no file can have, and more of them than an image may have', async () => {
@@ -289,7 +296,7 @@ describe('pullImage', () => {
       rmSync(rootfs, { recursive: true });
       const names = ['a', 'b', 'c'].map((name) => ({ name, content: '', ...withValue('x'.repeat(40)) }));
       registry.addImage('v1', [await registry.addLayer(names)]);
-      const many = pullTag('v1', { budget: { sizeBytes: 10, entryCount: 10, attributeBytes: 100 } });
+      const many = pullTag('v1', { budget: { attributeBytes: 100 } });
       await expect(many).rejects.toMatchObject({ code: 'too_large' });
     });
 

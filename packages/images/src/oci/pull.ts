@@ -1,28 +1,24 @@
-import { mkdirSync, rmSync } from 'node:fs';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
 import { fetchAhead } from './fetch-ahead.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
 import type { KeptLayers } from './kept-layers.ts';
-import { createStrangeOwners } from './layer/owners.ts';
+import type { LayerSink } from './layer-sink.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import type { RegistryCredentials } from './registry-auth.ts';
-import { createImageBudget, type UnpackBudget, unpackLayer } from './unpack.ts';
 
 interface PullOptions {
   reference: string;
   credentials?: RegistryCredentials | undefined;
-  rootfs: string;
+  /** Where the image is unpacked. */
+  tree: LayerSink;
   onProgress: OnProgress;
-  budget?: UnpackBudget;
   answerTimeoutMs?: number;
   /** The wait after the first temporary failure in a row. Default 500 ms. */
   retryMs?: number | undefined;
-  /** Called with the size of what is made next; throws where the host has no room for it. */
-  requireRoom?: ((sizeBytes: number) => void) | undefined;
   /** Sends every request. By default to any host. */
   reach?: Reach | undefined;
   /** Layers that earlier pulls have kept, which are not requested, and where those of this one are kept. The caller finishes them. */
@@ -31,9 +27,9 @@ interface PullOptions {
 }
 
 /**
- * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
- * the bytes arrive, while those that follow are received. Resolves with the digest of the unpacked manifest and the
- * config of the image. Rejects with ImageError or the reason of `signal`; the content of `rootfs` cannot be used then.
+ * Pulls an image for this machine from a registry and unpacks it into `tree`, layer by layer as the bytes arrive, while those
+ * that follow are received. Resolves with the digest of the unpacked manifest and the config of the image. Rejects with ImageError
+ * or the reason of `signal`; the tree cannot be used then.
  */
 export async function pullImage(
   options: PullOptions,
@@ -45,7 +41,6 @@ export async function pullImage(
       // At most once for each layer: its file has been removed.
       if (!(error instanceof DamagedLayerError)) throw error;
       options.onProgress({ phase: 'pull', message: error.message, fraction: 0 });
-      rmSync(options.rootfs, { recursive: true, force: true });
     }
   }
 }
@@ -59,7 +54,7 @@ class DamagedLayerError extends Error {
 }
 
 async function pullOnce(options: PullOptions): Promise<{ manifestDigest: string; config: ImageConfig }> {
-  const { rootfs, keptLayers, onProgress, credentials, answerTimeoutMs, retryMs } = options;
+  const { tree, keptLayers, onProgress, credentials, answerTimeoutMs, retryMs } = options;
   const reference = parseReference(options.reference);
   onProgress({ phase: 'pull', message: `requesting ${options.reference}`, fraction: 0 });
   // Ends the requests for layers that a failure leaves unread.
@@ -75,12 +70,10 @@ async function pullOnce(options: PullOptions): Promise<{ manifestDigest: string;
   });
   const { layers, manifestDigest, config } = await fetchParts(registry, reference.version);
   const totalBytes = layers.reduce((sum, layer) => sum + layer.sizeBytes, 0);
-  const budget = { ...(options.budget ?? createImageBudget()) };
   let receivedBytes = 0;
   let shownBytes = 0;
   const toFraction = (): number => (totalBytes === 0 ? 0 : receivedBytes / totalBytes) * 0.8;
-  mkdirSync(rootfs);
-  const owners = createStrangeOwners(rootfs);
+  await tree.begin();
   const source = keptLayers?.before(registry, { origin: reference.baseUrl, signal }) ?? withoutKept(registry);
   try {
     let count = 0;
@@ -92,21 +85,13 @@ async function pullOnce(options: PullOptions): Promise<{ manifestDigest: string;
         ? `unpacking ${what}, which an earlier pull has kept`
         : `pulling ${what} (${toMebibytes(receivedBytes)} of ${toMebibytes(totalBytes)} received)`;
       onProgress({ phase: 'pull', message, fraction: toFraction() });
-      await unpackLayer({
-        root: rootfs,
-        blob,
-        descriptor,
-        budget,
-        owners,
-        requireRoom: options.requireRoom,
-        onBytes: (byteCount) => {
-          receivedBytes += byteCount;
-          if (receivedBytes - shownBytes < totalBytes / 50) return;
-          shownBytes = receivedBytes;
-          onProgress({ phase: 'pull', message, fraction: toFraction() });
-        },
-        signal,
-      }).catch(async (cause: unknown) => {
+      const onBytes = (byteCount: number): void => {
+        receivedBytes += byteCount;
+        if (receivedBytes - shownBytes < totalBytes / 50) return;
+        shownBytes = receivedBytes;
+        onProgress({ phase: 'pull', message, fraction: toFraction() });
+      };
+      await tree.addLayer({ descriptor, blob, onBytes }).catch(async (cause: unknown) => {
         signal.throwIfAborted();
         if (source.isKept(blob) && (await keptLayers?.removeIfDamaged(descriptor)))
           throw new DamagedLayerError(descriptor.digest, { cause });
@@ -118,7 +103,7 @@ async function pullOnce(options: PullOptions): Promise<{ manifestDigest: string;
     ending.abort();
     source.end();
   }
-  owners.refuse();
+  await tree.endLayers();
   return { manifestDigest, config };
 }
 

@@ -1,7 +1,8 @@
-import type { Readable } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SparseFormError } from '@skerry/contract/sparse-file';
 import { ImageError } from '../image-error.ts';
+import type { RequireRoom } from '../room.ts';
 import { toDecoder } from './decoder.ts';
 import type { LayerDescriptor } from './image-manifest.ts';
 import { setAttributes } from './layer/attributes.ts';
@@ -14,15 +15,25 @@ import { createVerifier } from './verified-blob.ts';
 /** What is left of what an image may take, over all of its layers. */
 export interface UnpackBudget {
   sizeBytes: number;
+  /** What the layers are when they are decompressed, to their last byte. */
+  archiveBytes: number;
   entryCount: number;
-  /** The length of all attributes, which stay in memory until their layer is unpacked. */
+  /** The length of all names, which stay in memory until their layer is unpacked, and of those of the folders above them. */
+  nameBytes: number;
+  /** The length of all attributes, which stay in memory as well. */
   attributeBytes: number;
 }
+
+/** What the digest of a layer is of: the blob, whose size is checked, too, or what it contains. Nothing: it was verified. */
+export type Verification = 'blob' | 'content' | 'nothing';
 
 /** All that an image may take. */
 export const createImageBudget = (): UnpackBudget => ({
   sizeBytes: 16 * 2 ** 30,
+  // Headers and padding come on top.
+  archiveBytes: 18 * 2 ** 30,
   entryCount: 1_000_000,
+  nameBytes: 256 * 2 ** 20,
   attributeBytes: 64 * 2 ** 20,
 });
 
@@ -35,27 +46,32 @@ export async function unpackLayer(options: {
   root: string;
   blob: Readable;
   descriptor: LayerDescriptor;
-  /** What the digest is of: the blob, or what it contains when it is decompressed. Default: the blob, and its size is checked, too. */
-  verifies?: 'file' | 'content';
+  /** By default the blob. */
+  verifies?: Verification;
   budget: UnpackBudget;
   /** Notes files whose owner no sandbox has. All layers share it: a later layer may remove such a file, so the caller refuses the image only after the last layer. */
   owners: Pick<StrangeOwners, 'note'>;
-  onBytes?: (count: number) => void;
-  /** Called with the size of each entry before it is made; throws where the host has no room for it. */
-  requireRoom?: ((sizeBytes: number) => void) | undefined;
+  onBytes?: ((count: number) => void) | undefined;
+  /** Called with the size of each entry before it is made. */
+  requireRoom?: RequireRoom | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<void> {
-  const { root, blob, descriptor, verifies = 'file', budget, owners, onBytes, requireRoom, signal } = options;
-  const layer = createLayer(root, { owners });
+  const { root, blob, descriptor, verifies = 'blob', budget, owners, onBytes, requireRoom, signal } = options;
+  const take = (kind: keyof UnpackBudget, count: number): void => {
+    budget[kind] -= count;
+    if (budget[kind] < 0) throw new ImageError('too_large', tooLarge[kind]);
+  };
+  const takeName = (name: string): void => take('nameBytes', Buffer.byteLength(name));
+  const layer = createLayer(root, { owners, onPath: takeName });
   const parser = createLayerParser();
   const reading = (async () => {
     for await (const content of parser) {
       const entry = parseEntry(content.header);
-      budget.entryCount -= 1;
-      budget.sizeBytes -= entry.sizeBytes;
-      for (const [name, value] of entry.attributes) budget.attributeBytes -= name.length + value.length;
-      if (budget.entryCount < 0 || budget.sizeBytes < 0 || budget.attributeBytes < 0)
-        throw new ImageError('too_large', 'the image is larger than an image may be');
+      take('entryCount', 1);
+      take('sizeBytes', entry.sizeBytes);
+      takeName(entry.name);
+      if ('target' in entry) takeName(entry.target);
+      for (const [name, value] of entry.attributes) take('attributeBytes', name.length + value.length);
       requireRoom?.(entry.sizeBytes);
       // A streamx stream, which its types do not declare as iterable.
       await layer.add(entry, content as unknown as AsyncIterable<Uint8Array>);
@@ -63,10 +79,12 @@ export async function unpackLayer(options: {
     }
   })();
   const { digest, sizeBytes, compression } = descriptor;
-  const expected = verifies === 'file' ? { digest, sizeBytes } : { digest };
-  const verifier = createVerifier({ ...expected, ...(onBytes ? { onBytes } : {}) });
-  const decoder = toDecoder(compression);
-  const stages = verifies === 'file' ? [verifier, ...decoder] : [...decoder, verifier];
+  const decoder = [...toDecoder(compression), createMeter((count) => take('archiveBytes', count))];
+  const stages = {
+    blob: () => [createVerifier({ digest, sizeBytes, onBytes }), ...decoder],
+    content: () => [...decoder, createVerifier({ digest, onBytes })],
+    nothing: () => decoder,
+  }[verifies]();
   const feeding = pipeline([blob, ...stages, parser], signal ? { signal } : {});
   const failures = (await Promise.allSettled([reading, feeding]))
     .filter((result) => result.status === 'rejected')
@@ -79,8 +97,32 @@ export async function unpackLayer(options: {
   await setAttributes({ root, attributes: layer.finish(), signal });
 }
 
+const tooLarge: Record<keyof UnpackBudget, string> = {
+  sizeBytes: 'the files of the image have more than 16 GiB',
+  archiveBytes: 'the layers of the image have more than 18 GiB',
+  entryCount: 'the image has more than 1,000,000 entries',
+  nameBytes: 'the names of the image have more than 256 MiB',
+  attributeBytes: 'the attributes of the image have more than 64 MiB',
+};
+
+/** Passes bytes on, and fails with what `onBytes` throws for their number. */
+const createMeter = (onBytes: (count: number) => void): Transform =>
+  new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      try {
+        onBytes(chunk.length);
+        done(null, chunk);
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+
 function toImageError(cause: unknown, digest: string): ImageError {
   if (cause instanceof SparseFormError) return new ImageError('corrupt', cause.message, { cause });
+  // What Node throws for a string or a buffer that memory cannot hold.
+  if (cause instanceof RangeError)
+    return new ImageError('too_large', `the layer ${digest} takes too much memory`, { cause });
   const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '');
   return isFull
     ? new ImageError('build_failed', 'the disk is full', { cause })

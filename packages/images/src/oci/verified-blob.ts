@@ -14,7 +14,7 @@ export function createVerifier({
   digest: string;
   /** Undefined when only the digest is known. */
   sizeBytes?: number;
-  onBytes?: (count: number) => void;
+  onBytes?: ((count: number) => void) | undefined;
 }): Transform {
   const hash = createHash('sha256');
   let received = 0;

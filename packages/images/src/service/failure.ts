@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ImageFailureSchema } from '../gen/skerry/images/v1/images_pb.ts';
-import { ImageError, type ImageErrorCode } from '../image-error.ts';
+import { ImageError, type ImageErrorCode, isImageErrorCode } from '../image-error.ts';
 
 const connectCodes: Record<ImageErrorCode, Code> = {
   invalid_reference: Code.InvalidArgument,
@@ -15,8 +15,6 @@ const connectCodes: Record<ImageErrorCode, Code> = {
   unsupported_host: Code.Unimplemented,
   build_failed: Code.Internal,
 };
-
-const isImageErrorCode = (code: string): code is ImageErrorCode => Object.hasOwn(connectCodes, code);
 
 /** Anything but an ImageError stays what it is. */
 export const toConnectError = (error: unknown): unknown =>

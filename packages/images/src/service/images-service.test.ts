@@ -12,6 +12,7 @@ import { sealImageFolder } from '../base/testing/seal-image-folder.ts';
 import { withFolderLock } from '../base/testing/with-folder-lock.ts';
 import { ImageError } from '../image-error.ts';
 import { type LoopbackRegistry, startLoopbackRegistry } from '../oci/testing/loopback-registry.ts';
+import { unpackerProgram } from '../unpacker/testing/open-tree.ts';
 import { fromConnectError, toConnectError } from './failure.ts';
 import { addImagesService } from './images-service.ts';
 import { requestBaseImage } from './request-base-image.ts';
@@ -25,6 +26,7 @@ const transport = createRouterTransport((router) =>
     sealImageFolder,
     isPublicAddress: () => false,
     readSpareRoom: () => spare,
+    unpackerProgram,
   }),
 );
 let imagesDir: string;
@@ -245,6 +247,8 @@ describe('the images of templates', () => {
   ])('are not made, with nothing left, when the host has room for no more than %j', async (room) => {
     const before = spare;
     spare = room;
+    mkdirSync(imagesDir);
+    writeFileSync(join(imagesDir, 'room.json'), JSON.stringify(room));
     try {
       await expect(open().make(image())).rejects.toMatchObject({ code: 'no_room' });
     } finally {

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { type BaseImageOptions, ensureBaseImage } from '../base/base-image.ts';
+import { completeBaseImage } from '../base/complete-base-image.ts';
 import { type BaseContents, baseContents } from '../base/contents.ts';
 import {
   type EnsureBaseImageRequest,
@@ -15,15 +16,17 @@ import {
   removeImage,
   type SealImageFolder,
 } from '../image-file.ts';
+import type { OpenTree } from '../image-tree.ts';
 import { createLayerFlights, type LayerFlights } from '../oci/layer-flights.ts';
 import { createPublicReach } from '../oci/reach.ts';
+import type { ReadSpareRoom } from '../room.ts';
 import {
   findOrigin,
   makeTemplateImage,
-  type ReadSpareRoom,
   saveTemplateImage,
   sweepTemplateImages,
 } from '../template/template-image.ts';
+import { startUnpacker } from '../unpacker/start-unpacker.ts';
 import { toConnectError } from './failure.ts';
 import { openCredentials } from './open-credentials.ts';
 import { reportProgress } from './report-progress.ts';
@@ -33,6 +36,8 @@ export interface ImageTools extends Pick<BaseImageOptions, 'withFolderLock'> {
   makeImageFile: MakeImageFile;
   sealImageFolder: SealImageFolder;
   readSpareRoom: ReadSpareRoom;
+  /** The absolute path of the program that calls `runUnpacker`. */
+  unpackerProgram: string;
   /** Whether an address is on the public internet. */
   isPublicAddress: (address: string) => boolean;
 }
@@ -40,9 +45,19 @@ export interface ImageTools extends Pick<BaseImageOptions, 'withFolderLock'> {
 /** Adds the making of images to the services of a router. */
 export const addImagesService = (router: ConnectRouter, tools: ImageTools): void => {
   const flights = createLayerFlights();
+  const openTree: OpenTree = (options) => startUnpacker({ ...options, program: tools.unpackerProgram });
   router.service(ImagesService, {
-    ensureBaseImage: (request, { signal }) => ensureBase(request, tools, signal),
-    makeTemplateImage: (request, { signal }) => makeTemplate(request, { ...tools, flights }, signal),
+    ensureBaseImage: (request, { signal }) => ensureBase(request, { ...tools, openTree }, signal),
+    completeBaseImage: async ({ imagesDir, contents, registryImage, asFile: isFile, image, digest }) => {
+      const base = await completeBaseImage({
+        ...{ imagesDir: requireAbsolute(imagesDir), contents: requireContents(contents), registryImage },
+        ...{ image: requireAbsolute(image), digest, isFile },
+        withFolderLock: tools.withFolderLock,
+      });
+      return { image: { ...base, missing: [...base.missing] } };
+    },
+    makeTemplateImage: (request, { signal }) =>
+      makeTemplate(request, { ...tools, flights, openTree }, signal),
     saveTemplateImage: async ({ path, image, env, name, tag }, { signal }) => {
       await saveTemplateImage(requireAbsolute(path), {
         ...{ image: requireAbsolute(image), env, as: { name, tag }, signal },
@@ -69,11 +84,11 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
 
 const ensureBase = (
   { imagesDir, contents, npm, registryImage, ownerOffset, asFile }: EnsureBaseImageRequest,
-  { withFolderLock, makeImageFile }: ImageTools,
+  { withFolderLock, makeImageFile, openTree }: ImageTools & { openTree: OpenTree },
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
-    const { rootfs, digest } = await ensureBaseImage({
+    const { rootfs, digest, missing } = await ensureBaseImage({
       imagesDir: requireAbsolute(imagesDir),
       contents: requireContents(contents),
       npm: npm && { program: requireAbsolute(npm.program), env: npm.env },
@@ -81,10 +96,11 @@ const ensureBase = (
       ownerOffset,
       makeFile: asFile ? makeImageFile : undefined,
       withFolderLock,
+      openTree,
       onProgress,
       signal,
     });
-    return { rootfs, digest };
+    return { rootfs, digest, missing: [...missing] };
   });
 
 const makeTemplate = (
@@ -98,7 +114,7 @@ const makeTemplate = (
     refreshLayers,
     ...request
   }: MakeTemplateImageRequest,
-  tools: ImageTools & { flights: LayerFlights },
+  tools: ImageTools & { flights: LayerFlights; openTree: OpenTree },
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
@@ -115,6 +131,7 @@ const makeTemplate = (
       target: asFile
         ? { form: 'file', makeFile: tools.makeImageFile }
         : { form: 'folder', sealFolder: tools.sealImageFolder, ownerOffset },
+      openTree: tools.openTree,
       readSpareRoom: tools.readSpareRoom,
       onProgress,
       signal,

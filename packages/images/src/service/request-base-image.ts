@@ -11,7 +11,9 @@ import { readProgress } from './read-progress.ts';
  */
 export async function requestBaseImage(
   transport: Transport,
-  options: Omit<BaseImageOptions, 'credentials' | 'withFolderLock' | 'makeFile'> & { asFile: boolean },
+  options: Omit<BaseImageOptions, 'credentials' | 'withFolderLock' | 'openTree' | 'makeFile'> & {
+    asFile: boolean;
+  },
 ): Promise<BaseImage> {
   const { imagesDir, contents, npm, registryImage, ownerOffset = 0, asFile, signal } = options;
   const request = {
@@ -21,5 +23,25 @@ export async function requestBaseImage(
   };
   const client = createClient(ImagesService, transport);
   const image = await readProgress(client.ensureBaseImage(request, signal ? { signal } : {}), options);
-  return { rootfs: image.rootfs, digest: image.digest };
+  return { rootfs: image.rootfs, digest: image.digest, missing: image.missing };
+}
+
+/** Has an image that a sandbox has completed put in the place of the incomplete one. Rejects with what the transport rejects with. */
+export async function requestCompletion(
+  transport: Transport,
+  options: Pick<BaseImageOptions, 'imagesDir' | 'contents' | 'registryImage'> & {
+    asFile: boolean;
+    /** The absolute path of what the sandbox has made. */
+    image: string;
+    digest: string;
+  },
+): Promise<BaseImage> {
+  const { imagesDir, contents, registryImage, asFile, image, digest } = options;
+  const request = {
+    ...{ imagesDir, contents, asFile, image, digest },
+    ...(registryImage !== undefined && { registryImage }),
+  };
+  const { image: completed } = await createClient(ImagesService, transport).completeBaseImage(request);
+  if (completed === undefined) throw new Error('the process that makes images sent none');
+  return { rootfs: completed.rootfs, digest: completed.digest, missing: completed.missing };
 }

@@ -1,12 +1,8 @@
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { loadImage } from '../archive/load-image.ts';
 import { saveImage } from '../archive/save-image.ts';
-import { prepareForSandboxes } from '../base/finish.ts';
 import type { OnProgress } from '../base/progress.ts';
-import { findProgram, runProgram } from '../base/run-program.ts';
-import { shiftOwners } from '../base/shift-owners.ts';
-import { ImageError } from '../image-error.ts';
+import { removeTree } from '../base/run-program.ts';
 import {
   type ImageForm,
   imageSuffix,
@@ -16,16 +12,14 @@ import {
   type SealImageFolder,
   unfinishedPrefix,
 } from '../image-file.ts';
+import type { ImageTree, OpenTree } from '../image-tree.ts';
 import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
 import { createKeptLayers, type KeptLayers, type KeptLayersOptions } from '../oci/kept-layers.ts';
 import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import { isEmptyImage } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
-import { settleTimes } from './settle-times.ts';
-
-/** What the file system of a folder can take beside what it keeps in reserve. */
-export type ReadSpareRoom = (folder: string) => { sizeBytes: number; entryCount: number };
+import { type ReadSpareRoom, type RequireRoom, toRequireRoom } from '../room.ts';
 
 export interface TemplateImageOptions {
   /** The folder of all images of templates; made when missing. */
@@ -34,6 +28,7 @@ export interface TemplateImageOptions {
   /** Undefined: none are kept. */
   layers?: LayerFolder | undefined;
   target: ImageTarget;
+  openTree: OpenTree;
   readSpareRoom: ReadSpareRoom;
   onProgress: OnProgress;
   signal?: AbortSignal | undefined;
@@ -107,15 +102,6 @@ export async function sweepTemplateImages(folder: string, spared: readonly strin
       await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Throws `no_room` where the host has too little of it in that folder. */
-const toRequireRoom =
-  (folder: string, readSpareRoom: ReadSpareRoom) =>
-  (sizeBytes: number): void => {
-    const spare = readSpareRoom(folder);
-    if (sizeBytes > spare.sizeBytes || spare.entryCount < 1)
-      throw new ImageError('no_room', 'the host has too little room for the image');
-  };
-
 /**
  * Writes an image file as an OCI image layout into `path`, a new folder in that of all images; the caller removes it.
  * Rejects as `saveImage` does.
@@ -138,7 +124,7 @@ export async function saveTemplateImage(
  * nothing then. Needs root.
  */
 export async function makeTemplateImage(options: TemplateImageOptions): Promise<TemplateImage> {
-  const { source, target, readSpareRoom, onProgress, signal } = options;
+  const { source, target, openTree, readSpareRoom, onProgress, signal } = options;
   const folder = resolve(options.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const requireRoom = toRequireRoom(folder, readSpareRoom);
@@ -150,67 +136,67 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     if (options.layers)
       keptLayers = await createKeptLayers(options.layers.folder, { ...options.layers, requireRoom });
     // Alone in its folder, whose content becomes that of the file system.
-    const tree = join(workDir, 'tree');
-    const rootfs = join(tree, 'rootfs');
-    await mkdir(tree);
-    const { mtimeMs: sinceMs } = await stat(tree);
-    const into = { rootfs, onProgress, requireRoom, signal };
-    const { config, origin } =
-      source.kind === 'registry'
-        ? await pullFrom(source, { ...into, keptLayers })
-        : {
-            ...(await loadImage({ ...source, scratch: join(workDir, 'archive'), ...into })),
-            origin: undefined,
-          };
-    await prepareForSandboxes(rootfs);
-    await settleTimes(rootfs, { sinceMs, signal });
+    const folderOfTree = join(workDir, 'tree');
+    const rootfs = join(folderOfTree, 'rootfs');
+    await mkdir(folderOfTree);
+    const { mtimeMs: sinceMs } = await stat(folderOfTree);
+    const tree = openTree({ rootfs, roomFolder: folder, signal });
+    let made: { config: ImageConfig; origin: string | undefined };
+    try {
+      made =
+        source.kind === 'registry'
+          ? await pullFrom(source, { tree, onProgress, keptLayers, signal })
+          : await loadFrom(source, { tree, scratch: join(workDir, 'archive'), onProgress });
+      const ownerOffset = target.form === 'folder' ? target.ownerOffset : 0;
+      await tree.prepare({ sinceMs, ownerOffset });
+    } finally {
+      await tree.close();
+    }
     onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.9 });
     const image = join(workDir, `image${imageSuffix[target.form]}`);
     const onCopied = (): void => {
-      removing = removeQuietly(tree);
+      removing = removeQuietly(folderOfTree);
     };
-    const { digest, sizeBytes } = await makeImage(target, { tree, image, requireRoom, onCopied, signal });
+    const { digest, sizeBytes } = await makeImage(target, {
+      ...{ folder: folderOfTree, image, requireRoom, onCopied, signal },
+    });
     const path = await keepImage(image, { folder, digest });
-    return { path, digest, sizeBytes, config, origin };
+    return { path, digest, sizeBytes, ...made };
   } finally {
     await keptLayers?.finish();
     await removing;
-    await rm(workDir, { recursive: true, force: true });
+    await removeTree(workDir);
   }
 }
 
-/** By a program: a call of Node for each of many files takes several times as long. What it leaves is removed with the folder above. */
 const removeQuietly = async (path: string): Promise<void> => {
   try {
-    await runProgram({ file: findProgram('rm', 'coreutils'), args: ['--recursive', '--force', path] });
+    await removeTree(path);
   } catch {
     // The caller removes it.
   }
 };
 
-/** Makes the image of the tree in `rootfs` of `tree`, which may be moved there. */
+/** Makes the image of the tree in `rootfs` of `folder`, which may be moved there. */
 const makeImage = async (
   target: ImageTarget,
   {
-    tree,
+    folder,
     image,
     requireRoom,
     onCopied,
     signal,
   }: {
-    tree: string;
+    folder: string;
     image: string;
-    requireRoom: (sizeBytes: number) => void;
+    requireRoom: RequireRoom;
     /** The tree is not read any more. */
     onCopied: () => void;
     signal: AbortSignal | undefined;
   },
 ): Promise<{ digest: string; sizeBytes: number }> => {
-  if (target.form === 'file')
-    return target.makeFile({ folder: tree, path: image, signal, requireRoom, onCopied });
-  const rootfs = join(tree, 'rootfs');
-  await shiftOwners(rootfs, { by: target.ownerOffset, signal });
-  await rename(rootfs, image);
+  if (target.form === 'file') return target.makeFile({ folder, path: image, signal, requireRoom, onCopied });
+  await rename(join(folder, 'rootfs'), image);
   return target.sealFolder({ folder: image, signal });
 };
 
@@ -219,9 +205,17 @@ const pullFrom = async (
   into: Omit<Parameters<typeof pullImage>[0], keyof RegistrySource>,
 ): Promise<{ config: ImageConfig; origin: string }> => {
   if (isEmptyImage(source.reference)) {
-    await mkdir(into.rootfs);
+    await into.tree.begin();
     return { config: emptyConfig(), origin: toOrigin(source.reference) };
   }
   const { config, manifestDigest } = await pullImage({ ...source, ...into });
   return { config, origin: toOrigin(manifestDigest) };
+};
+
+const loadFrom = async (
+  { archive, image }: Extract<TemplateSource, { kind: 'archive' }>,
+  { tree, scratch, onProgress }: { tree: ImageTree; scratch: string; onProgress: OnProgress },
+): Promise<{ config: ImageConfig; origin: undefined }> => {
+  const { config } = await tree.load({ archive, image, scratch }, { onProgress });
+  return { config, origin: undefined };
 };

@@ -29,10 +29,10 @@ export interface DebianRegistry extends AsyncDisposable {
   readonly host: string;
   /** Pushes an image of one layer, the content of a folder with file capabilities, as `{name}:latest`. `config` has `User`, `Cmd` and others; `owner` is by default root. */
   push(name: string, image: { folder: string; owner?: number } & ImageSettings): Promise<void>;
-  /** As `push`, of layers that are files, the lowest first: all tar archives, or all compressed with gzip. */
+  /** As `push`, of layers that are files, the lowest first: all tar archives, or all compressed in one way. */
   pushLayers(
     name: string,
-    image: { paths: readonly string[]; compression: 'gzip' | 'none' } & ImageSettings,
+    image: { paths: readonly string[]; compression: 'gzip' | 'zstd' | 'none' } & ImageSettings,
   ): Promise<void>;
   /** The answered requests so far: each with its method and path, such as `GET /v2/name/blobs/sha256:…`. */
   readRequests(): string[];
@@ -106,7 +106,7 @@ export async function startDebianRegistry({
     name,
     { paths, compression, env = [], config: more = {} },
   ) => {
-    const mediaType = `application/vnd.oci.image.layer.v1.tar${compression === 'gzip' ? '+gzip' : ''}`;
+    const mediaType = `application/vnd.oci.image.layer.v1.tar${compression === 'none' ? '' : `+${compression}`}`;
     const layers = [];
     for (const path of paths) layers.push({ mediaType, ...(await pushFile(name, path)) });
     const architecture = { x64: 'amd64' }[arch() as string] ?? arch();

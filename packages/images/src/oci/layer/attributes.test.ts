@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLayerSink } from '../layer-sink.ts';
 import { pullImage } from '../pull.ts';
 import { type LoopbackRegistry, makeTar, startLoopbackRegistry } from '../testing/loopback-registry.ts';
 import { readAttributes } from '../testing/read-attributes.ts';
@@ -43,7 +44,7 @@ it('a pull keeps each byte of attributes of users and file capabilities, and dro
   const bytes = tar.toString('latin1').replaceAll(placeholder, capability.toString('latin1'));
   registry.addImage('v1', [registry.addBlob(Buffer.from(bytes, 'latin1'))]);
   const reference = `${registry.host}/some/image:v1`;
-  await pullImage({ reference, rootfs, onProgress: () => undefined });
+  await pullImage({ reference, tree: createLayerSink(rootfs), onProgress: () => undefined });
   expect(readAttributes(join(rootfs, 'a b\\c-ö\n'))).toEqual({
     'security.capability': `0s${capability.toString('base64')}`,
     'user.mark': `0s${Buffer.from('some välue').toString('base64')}`,

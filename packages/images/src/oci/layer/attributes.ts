@@ -22,6 +22,7 @@ export async function setAttributes(options: {
     file: findProgram('setfattr', 'attr'),
     args: ['--no-dereference', '--restore=-'],
     input: `${stanzas.join('\n')}\n`,
+    sharesNamespaces: true,
     signal,
   }).catch((cause: unknown) => {
     const [, path] = (cause instanceof ImageError && refusal.exec(cause.message)) || [];

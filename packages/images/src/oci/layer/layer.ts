@@ -41,7 +41,17 @@ export interface Layer {
  * nothing outside of `root` is read, written or removed, as long as no other process changes the tree meanwhile. Needs
  * root for entries of other owners. Throws `corrupt` for entries that contradict the tree.
  */
-export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwners, 'note'> }): Layer {
+export function createLayer(
+  root: string,
+  {
+    owners,
+    onPath,
+  }: {
+    owners: Pick<StrangeOwners, 'note'>;
+    /** Called with the name below the root of each path that stays in memory; throws where they are too long. */
+    onPath: (name: string) => void;
+  },
+): Layer {
   /** Everything that this layer wrote, with the folders above: a whiteout spares it, at any position in the archive. */
   const written = new Set<string>([root]);
   const folderTimes = new Map<string, number>();
@@ -88,7 +98,10 @@ export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwne
       folders.add(parent);
     }
     attributes.delete(path);
-    for (let at = path; !written.has(at); at = dirname(at)) written.add(at);
+    for (let at = path; !written.has(at); at = dirname(at)) {
+      onPath(at.slice(root.length));
+      written.add(at);
+    }
     try {
       return make();
     } catch (error) {

@@ -2,6 +2,7 @@ import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLayerSink } from '../layer-sink.ts';
 import { pullImage } from '../pull.ts';
 import {
   type LayerEntry,
@@ -26,7 +27,11 @@ afterEach(async () => {
 const pull = async (...layers: LayerEntry[][]): Promise<void> => {
   rmSync(rootfs, { recursive: true, force: true });
   registry.addImage('v1', await Promise.all(layers.map((entries) => registry.addLayer(entries))));
-  await pullImage({ reference: `${registry.host}/some/image:v1`, rootfs, onProgress: () => undefined });
+  await pullImage({
+    reference: `${registry.host}/some/image:v1`,
+    tree: createLayerSink(rootfs),
+    onProgress: () => undefined,
+  });
 };
 
 const big: LayerEntry = { name: 'srv/big', content: 'x', uid: 70_000 };

@@ -46,3 +46,15 @@ it('reads attributes with each of their bytes, also those of a global header, an
   const [, merged] = await readHeaders(makeGlobal(bytes));
   expect(merged).toEqual(['second', { ...first, ...second }]);
 });
+
+it('fails with corrupt for zeros of more than 1 MiB behind the end, and for a long global header', async () => {
+  const tar = await makeTar([{ name: 'a', content: 'x' }]);
+  expect(await readHeaders(Buffer.concat([tar, Buffer.alloc(2 ** 20 - 1024)]))).toHaveLength(1);
+  await expect(readHeaders(Buffer.concat([tar, Buffer.alloc(2 ** 20 + 1024)]))).rejects.toMatchObject({
+    ...{ code: 'corrupt', message: 'a layer goes on behind its end' },
+  });
+  const long = makeGlobal(await makeTar([{ name: 'a', content: 'x', pax: { comment: 'x'.repeat(5_000) } }]));
+  await expect(readHeaders(long)).rejects.toMatchObject({
+    ...{ code: 'corrupt', message: expect.stringContaining('a layer has a pax-global-header of 50') },
+  });
+});

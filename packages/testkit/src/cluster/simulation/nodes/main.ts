@@ -47,6 +47,7 @@ for (const { name, port } of nodes) {
         ...{ withFolderLock: refuse, makeImageFile: refuse, sealImageFolder: refuse },
         readSpareRoom: () => ({ sizeBytes: 0, entryCount: 0 }),
         isPublicAddress: () => false,
+        unpackerProgram: '',
       }),
     snapshotSocket: join(dataDir, 'none.sock'),
     onOwner: () => undefined,

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file skerry/images/v1/images.proto.
  */
 export const file_skerry_images_v1_images: GenFile = /*@__PURE__*/
-  fileDesc("Ch1za2VycnkvaW1hZ2VzL3YxL2ltYWdlcy5wcm90bxIQc2tlcnJ5LmltYWdlcy52MSLmAgoWRW5zdXJlQmFzZUltYWdlUmVxdWVzdBISCgppbWFnZXNfZGlyGAEgASgJEhsKDnJlZ2lzdHJ5X2ltYWdlGAIgASgJSACIAQESFAoMb3duZXJfb2Zmc2V0GAMgASgNEg8KB2FzX2ZpbGUYBCABKAgSEAoIY29udGVudHMYBSABKAkSPgoDbnBtGAYgASgLMiwuc2tlcnJ5LmltYWdlcy52MS5FbnN1cmVCYXNlSW1hZ2VSZXF1ZXN0Lk5wbUgBiAEBGoYBCgNOcG0SDwoHcHJvZ3JhbRgBIAEoCRJCCgNlbnYYAiADKAsyNS5za2VycnkuaW1hZ2VzLnYxLkVuc3VyZUJhc2VJbWFnZVJlcXVlc3QuTnBtLkVudkVudHJ5GioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX3JlZ2lzdHJ5X2ltYWdlQgYKBF9ucG0igAEKF0Vuc3VyZUJhc2VJbWFnZVJlc3BvbnNlEi4KCHByb2dyZXNzGAEgASgLMhouc2tlcnJ5LmltYWdlcy52MS5Qcm9ncmVzc0gAEiwKBWltYWdlGAIgASgLMhsuc2tlcnJ5LmltYWdlcy52MS5CYXNlSW1hZ2VIAEIHCgVldmVudCJnCghQcm9ncmVzcxImCgVwaGFzZRgBIAEoDjIXLnNrZXJyeS5pbWFnZXMudjEuUGhhc2USDwoHbWVzc2FnZRgCIAEoCRIVCghmcmFjdGlvbhgDIAEoAUgAiAEBQgsKCV9mcmFjdGlvbiIrCglCYXNlSW1hZ2USDgoGcm9vdGZzGAEgASgJEg4KBmRpZ2VzdBgCIAEoCSK/BQoYTWFrZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0Eg4KBmZvbGRlchgBIAEoCRIRCglyZWZlcmVuY2UYAiABKAkSUAoLY3JlZGVudGlhbHMYAyABKAsyNi5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdC5DcmVkZW50aWFsc0gAiAEBEhoKEmFsbG93ZWRfcmVnaXN0cmllcxgEIAMoCRIUCgdhcmNoaXZlGAUgASgJSAGIAQESGQoMZWNyX2VuZHBvaW50GAYgASgJSAKIAQESFAoMb3duZXJfb2Zmc2V0GAcgASgNEg8KB2FzX2ZpbGUYCCABKAgSGgoNbGF5ZXJzX2ZvbGRlchgJIAEoCUgDiAEBEhYKDnJlZnJlc2hfbGF5ZXJzGAogASgIEhsKDmFyY2hpdmVkX2ltYWdlGAsgASgJSASIAQEanQEKC0NyZWRlbnRpYWxzEkcKCHBhc3N3b3JkGAEgASgLMjMuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuUGFzc3dvcmRIABI9CgNhd3MYAiABKAsyLi5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdC5Bd3NIAEIGCgRraW5kGi4KCFBhc3N3b3JkEhAKCHVzZXJuYW1lGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJGkcKA0F3cxIVCg1hY2Nlc3Nfa2V5X2lkGAEgASgJEhkKEXNlY3JldF9hY2Nlc3Nfa2V5GAIgASgJEg4KBnJlZ2lvbhgDIAEoCUIOCgxfY3JlZGVudGlhbHNCCgoIX2FyY2hpdmVCDwoNX2Vjcl9lbmRwb2ludEIQCg5fbGF5ZXJzX2ZvbGRlckIRCg9fYXJjaGl2ZWRfaW1hZ2UihgEKGU1ha2VUZW1wbGF0ZUltYWdlUmVzcG9uc2USLgoIcHJvZ3Jlc3MYASABKAsyGi5za2VycnkuaW1hZ2VzLnYxLlByb2dyZXNzSAASMAoFaW1hZ2UYAiABKAsyHy5za2VycnkuaW1hZ2VzLnYxLlRlbXBsYXRlSW1hZ2VIAEIHCgVldmVudCK1AgoNVGVtcGxhdGVJbWFnZRIMCgRwYXRoGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgEEjUKA2VudhgEIAMoCzIoLnNrZXJyeS5pbWFnZXMudjEuVGVtcGxhdGVJbWFnZS5FbnZFbnRyeRIOCgZvcmlnaW4YBSABKAkSDAoEdXNlchgGIAEoCRIPCgd3b3JrZGlyGAcgASgJEhIKCmVudHJ5cG9pbnQYCCADKAkSDwoHY29tbWFuZBgJIAMoCRITCgtoZWFsdGhjaGVjaxgKIAMoCRIPCgdvbmJ1aWxkGAsgAygJEhUKDWV4cG9zZWRfcG9ydHMYDCADKA0aKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLaAQobUmVzb2x2ZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0EhEKCXJlZmVyZW5jZRgBIAEoCRJQCgtjcmVkZW50aWFscxgCIAEoCzI2LnNrZXJyeS5pbWFnZXMudjEuTWFrZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0LkNyZWRlbnRpYWxzSACIAQESGgoSYWxsb3dlZF9yZWdpc3RyaWVzGAMgAygJEhkKDGVjcl9lbmRwb2ludBgEIAEoCUgBiAEBQg4KDF9jcmVkZW50aWFsc0IPCg1fZWNyX2VuZHBvaW50Ii4KHFJlc29sdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2USDgoGb3JpZ2luGAEgASgJIsABChhTYXZlVGVtcGxhdGVJbWFnZVJlcXVlc3QSDAoEcGF0aBgBIAEoCRINCgVpbWFnZRgCIAEoCRJACgNlbnYYAyADKAsyMy5za2VycnkuaW1hZ2VzLnYxLlNhdmVUZW1wbGF0ZUltYWdlUmVxdWVzdC5FbnZFbnRyeRIMCgRuYW1lGAQgASgJEgsKA3RhZxgFIAEoCRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhsKGVNhdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2UiSAoYS2VlcFRlbXBsYXRlSW1hZ2VSZXF1ZXN0Eg4KBmZvbGRlchgBIAEoCRIMCgRmaWxlGAIgASgJEg4KBmRpZ2VzdBgDIAEoCSIpChlLZWVwVGVtcGxhdGVJbWFnZVJlc3BvbnNlEgwKBHBhdGgYASABKAkiOwoZTGlzdFRlbXBsYXRlSW1hZ2VzUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSDgoGc3BhcmVkGAIgAygJIiwKGkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlEg4KBmRpZ2VzdBgBIAEoCSI8ChpSZW1vdmVUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSDgoGZGlnZXN0GAIgASgJIh0KG1JlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZSI8CgxJbWFnZUZhaWx1cmUSDAoEY29kZRgBIAEoCRITCgZyZW1lZHkYAiABKAlIAIgBAUIJCgdfcmVtZWR5KmMKBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASDgoKUEhBU0VfV0FJVBABEg4KClBIQVNFX1BVTEwQAhIRCg1QSEFTRV9JTlNUQUxMEAMSEAoMUEhBU0VfRklOSVNIEAQyowYKDUltYWdlc1NlcnZpY2USaAoPRW5zdXJlQmFzZUltYWdlEiguc2tlcnJ5LmltYWdlcy52MS5FbnN1cmVCYXNlSW1hZ2VSZXF1ZXN0Gikuc2tlcnJ5LmltYWdlcy52MS5FbnN1cmVCYXNlSW1hZ2VSZXNwb25zZTABEm4KEU1ha2VUZW1wbGF0ZUltYWdlEiouc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QaKy5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVzcG9uc2UwARJsChFTYXZlVGVtcGxhdGVJbWFnZRIqLnNrZXJyeS5pbWFnZXMudjEuU2F2ZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0Gisuc2tlcnJ5LmltYWdlcy52MS5TYXZlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEnUKFFJlc29sdmVUZW1wbGF0ZUltYWdlEi0uc2tlcnJ5LmltYWdlcy52MS5SZXNvbHZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLi5za2VycnkuaW1hZ2VzLnYxLlJlc29sdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2USbAoRS2VlcFRlbXBsYXRlSW1hZ2USKi5za2VycnkuaW1hZ2VzLnYxLktlZXBUZW1wbGF0ZUltYWdlUmVxdWVzdBorLnNrZXJyeS5pbWFnZXMudjEuS2VlcFRlbXBsYXRlSW1hZ2VSZXNwb25zZRJxChJMaXN0VGVtcGxhdGVJbWFnZXMSKy5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1JlcXVlc3QaLC5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlMAEScgoTUmVtb3ZlVGVtcGxhdGVJbWFnZRIsLnNrZXJyeS5pbWFnZXMudjEuUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLS5za2VycnkuaW1hZ2VzLnYxLlJlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Ch1za2VycnkvaW1hZ2VzL3YxL2ltYWdlcy5wcm90bxIQc2tlcnJ5LmltYWdlcy52MSLmAgoWRW5zdXJlQmFzZUltYWdlUmVxdWVzdBISCgppbWFnZXNfZGlyGAEgASgJEhsKDnJlZ2lzdHJ5X2ltYWdlGAIgASgJSACIAQESFAoMb3duZXJfb2Zmc2V0GAMgASgNEg8KB2FzX2ZpbGUYBCABKAgSEAoIY29udGVudHMYBSABKAkSPgoDbnBtGAYgASgLMiwuc2tlcnJ5LmltYWdlcy52MS5FbnN1cmVCYXNlSW1hZ2VSZXF1ZXN0Lk5wbUgBiAEBGoYBCgNOcG0SDwoHcHJvZ3JhbRgBIAEoCRJCCgNlbnYYAiADKAsyNS5za2VycnkuaW1hZ2VzLnYxLkVuc3VyZUJhc2VJbWFnZVJlcXVlc3QuTnBtLkVudkVudHJ5GioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX3JlZ2lzdHJ5X2ltYWdlQgYKBF9ucG0igAEKF0Vuc3VyZUJhc2VJbWFnZVJlc3BvbnNlEi4KCHByb2dyZXNzGAEgASgLMhouc2tlcnJ5LmltYWdlcy52MS5Qcm9ncmVzc0gAEiwKBWltYWdlGAIgASgLMhsuc2tlcnJ5LmltYWdlcy52MS5CYXNlSW1hZ2VIAEIHCgVldmVudCJnCghQcm9ncmVzcxImCgVwaGFzZRgBIAEoDjIXLnNrZXJyeS5pbWFnZXMudjEuUGhhc2USDwoHbWVzc2FnZRgCIAEoCRIVCghmcmFjdGlvbhgDIAEoAUgAiAEBQgsKCV9mcmFjdGlvbiI8CglCYXNlSW1hZ2USDgoGcm9vdGZzGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRIPCgdtaXNzaW5nGAMgAygJIqABChhDb21wbGV0ZUJhc2VJbWFnZVJlcXVlc3QSEgoKaW1hZ2VzX2RpchgBIAEoCRIbCg5yZWdpc3RyeV9pbWFnZRgCIAEoCUgAiAEBEg8KB2FzX2ZpbGUYAyABKAgSEAoIY29udGVudHMYBCABKAkSDQoFaW1hZ2UYBSABKAkSDgoGZGlnZXN0GAYgASgJQhEKD19yZWdpc3RyeV9pbWFnZSJHChlDb21wbGV0ZUJhc2VJbWFnZVJlc3BvbnNlEioKBWltYWdlGAEgASgLMhsuc2tlcnJ5LmltYWdlcy52MS5CYXNlSW1hZ2UivwUKGE1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSEQoJcmVmZXJlbmNlGAIgASgJElAKC2NyZWRlbnRpYWxzGAMgASgLMjYuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuQ3JlZGVudGlhbHNIAIgBARIaChJhbGxvd2VkX3JlZ2lzdHJpZXMYBCADKAkSFAoHYXJjaGl2ZRgFIAEoCUgBiAEBEhkKDGVjcl9lbmRwb2ludBgGIAEoCUgCiAEBEhQKDG93bmVyX29mZnNldBgHIAEoDRIPCgdhc19maWxlGAggASgIEhoKDWxheWVyc19mb2xkZXIYCSABKAlIA4gBARIWCg5yZWZyZXNoX2xheWVycxgKIAEoCBIbCg5hcmNoaXZlZF9pbWFnZRgLIAEoCUgEiAEBGp0BCgtDcmVkZW50aWFscxJHCghwYXNzd29yZBgBIAEoCzIzLnNrZXJyeS5pbWFnZXMudjEuTWFrZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0LlBhc3N3b3JkSAASPQoDYXdzGAIgASgLMi4uc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuQXdzSABCBgoEa2luZBouCghQYXNzd29yZBIQCgh1c2VybmFtZRgBIAEoCRIQCghwYXNzd29yZBgCIAEoCRpHCgNBd3MSFQoNYWNjZXNzX2tleV9pZBgBIAEoCRIZChFzZWNyZXRfYWNjZXNzX2tleRgCIAEoCRIOCgZyZWdpb24YAyABKAlCDgoMX2NyZWRlbnRpYWxzQgoKCF9hcmNoaXZlQg8KDV9lY3JfZW5kcG9pbnRCEAoOX2xheWVyc19mb2xkZXJCEQoPX2FyY2hpdmVkX2ltYWdlIoYBChlNYWtlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEi4KCHByb2dyZXNzGAEgASgLMhouc2tlcnJ5LmltYWdlcy52MS5Qcm9ncmVzc0gAEjAKBWltYWdlGAIgASgLMh8uc2tlcnJ5LmltYWdlcy52MS5UZW1wbGF0ZUltYWdlSABCBwoFZXZlbnQitQIKDVRlbXBsYXRlSW1hZ2USDAoEcGF0aBgBIAEoCRIOCgZkaWdlc3QYAiABKAkSEgoKc2l6ZV9ieXRlcxgDIAEoBBI1CgNlbnYYBCADKAsyKC5za2VycnkuaW1hZ2VzLnYxLlRlbXBsYXRlSW1hZ2UuRW52RW50cnkSDgoGb3JpZ2luGAUgASgJEgwKBHVzZXIYBiABKAkSDwoHd29ya2RpchgHIAEoCRISCgplbnRyeXBvaW50GAggAygJEg8KB2NvbW1hbmQYCSADKAkSEwoLaGVhbHRoY2hlY2sYCiADKAkSDwoHb25idWlsZBgLIAMoCRIVCg1leHBvc2VkX3BvcnRzGAwgAygNGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi2gEKG1Jlc29sdmVUZW1wbGF0ZUltYWdlUmVxdWVzdBIRCglyZWZlcmVuY2UYASABKAkSUAoLY3JlZGVudGlhbHMYAiABKAsyNi5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdC5DcmVkZW50aWFsc0gAiAEBEhoKEmFsbG93ZWRfcmVnaXN0cmllcxgDIAMoCRIZCgxlY3JfZW5kcG9pbnQYBCABKAlIAYgBAUIOCgxfY3JlZGVudGlhbHNCDwoNX2Vjcl9lbmRwb2ludCIuChxSZXNvbHZlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEg4KBm9yaWdpbhgBIAEoCSLAAQoYU2F2ZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0EgwKBHBhdGgYASABKAkSDQoFaW1hZ2UYAiABKAkSQAoDZW52GAMgAygLMjMuc2tlcnJ5LmltYWdlcy52MS5TYXZlVGVtcGxhdGVJbWFnZVJlcXVlc3QuRW52RW50cnkSDAoEbmFtZRgEIAEoCRILCgN0YWcYBSABKAkaKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIbChlTYXZlVGVtcGxhdGVJbWFnZVJlc3BvbnNlIkgKGEtlZXBUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSDAoEZmlsZRgCIAEoCRIOCgZkaWdlc3QYAyABKAkiKQoZS2VlcFRlbXBsYXRlSW1hZ2VSZXNwb25zZRIMCgRwYXRoGAEgASgJIjsKGUxpc3RUZW1wbGF0ZUltYWdlc1JlcXVlc3QSDgoGZm9sZGVyGAEgASgJEg4KBnNwYXJlZBgCIAMoCSIsChpMaXN0VGVtcGxhdGVJbWFnZXNSZXNwb25zZRIOCgZkaWdlc3QYASABKAkiPAoaUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QSDgoGZm9sZGVyGAEgASgJEg4KBmRpZ2VzdBgCIAEoCSIdChtSZW1vdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2UiPAoMSW1hZ2VGYWlsdXJlEgwKBGNvZGUYASABKAkSEwoGcmVtZWR5GAIgASgJSACIAQFCCQoHX3JlbWVkeSpjCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEg4KClBIQVNFX1dBSVQQARIOCgpQSEFTRV9QVUxMEAISEQoNUEhBU0VfSU5TVEFMTBADEhAKDFBIQVNFX0ZJTklTSBAEMpEHCg1JbWFnZXNTZXJ2aWNlEmgKD0Vuc3VyZUJhc2VJbWFnZRIoLnNrZXJyeS5pbWFnZXMudjEuRW5zdXJlQmFzZUltYWdlUmVxdWVzdBopLnNrZXJyeS5pbWFnZXMudjEuRW5zdXJlQmFzZUltYWdlUmVzcG9uc2UwARJsChFDb21wbGV0ZUJhc2VJbWFnZRIqLnNrZXJyeS5pbWFnZXMudjEuQ29tcGxldGVCYXNlSW1hZ2VSZXF1ZXN0Gisuc2tlcnJ5LmltYWdlcy52MS5Db21wbGV0ZUJhc2VJbWFnZVJlc3BvbnNlEm4KEU1ha2VUZW1wbGF0ZUltYWdlEiouc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QaKy5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVzcG9uc2UwARJsChFTYXZlVGVtcGxhdGVJbWFnZRIqLnNrZXJyeS5pbWFnZXMudjEuU2F2ZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0Gisuc2tlcnJ5LmltYWdlcy52MS5TYXZlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEnUKFFJlc29sdmVUZW1wbGF0ZUltYWdlEi0uc2tlcnJ5LmltYWdlcy52MS5SZXNvbHZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLi5za2VycnkuaW1hZ2VzLnYxLlJlc29sdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2USbAoRS2VlcFRlbXBsYXRlSW1hZ2USKi5za2VycnkuaW1hZ2VzLnYxLktlZXBUZW1wbGF0ZUltYWdlUmVxdWVzdBorLnNrZXJyeS5pbWFnZXMudjEuS2VlcFRlbXBsYXRlSW1hZ2VSZXNwb25zZRJxChJMaXN0VGVtcGxhdGVJbWFnZXMSKy5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1JlcXVlc3QaLC5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlMAEScgoTUmVtb3ZlVGVtcGxhdGVJbWFnZRIsLnNrZXJyeS5pbWFnZXMudjEuUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLS5za2VycnkuaW1hZ2VzLnYxLlJlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message skerry.images.v1.EnsureBaseImageRequest
@@ -163,6 +163,13 @@ export type BaseImage = Message<"skerry.images.v1.BaseImage"> & {
    * @generated from field: string digest = 2;
    */
   digest: string;
+
+  /**
+   * Packages that a sandbox has to install before it is the base image.
+   *
+   * @generated from field: repeated string missing = 3;
+   */
+  missing: string[];
 };
 
 /**
@@ -171,6 +178,69 @@ export type BaseImage = Message<"skerry.images.v1.BaseImage"> & {
  */
 export const BaseImageSchema: GenMessage<BaseImage> = /*@__PURE__*/
   messageDesc(file_skerry_images_v1_images, 3);
+
+/**
+ * @generated from message skerry.images.v1.CompleteBaseImageRequest
+ */
+export type CompleteBaseImageRequest = Message<"skerry.images.v1.CompleteBaseImageRequest"> & {
+  /**
+   * As in the request that made the incomplete image.
+   *
+   * @generated from field: string images_dir = 1;
+   */
+  imagesDir: string;
+
+  /**
+   * @generated from field: optional string registry_image = 2;
+   */
+  registryImage?: string | undefined;
+
+  /**
+   * @generated from field: bool as_file = 3;
+   */
+  asFile: boolean;
+
+  /**
+   * @generated from field: string contents = 4;
+   */
+  contents: string;
+
+  /**
+   * The absolute path of the completed image, which is moved.
+   *
+   * @generated from field: string image = 5;
+   */
+  image: string;
+
+  /**
+   * @generated from field: string digest = 6;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message skerry.images.v1.CompleteBaseImageRequest.
+ * Use `create(CompleteBaseImageRequestSchema)` to create a new message.
+ */
+export const CompleteBaseImageRequestSchema: GenMessage<CompleteBaseImageRequest> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 4);
+
+/**
+ * @generated from message skerry.images.v1.CompleteBaseImageResponse
+ */
+export type CompleteBaseImageResponse = Message<"skerry.images.v1.CompleteBaseImageResponse"> & {
+  /**
+   * @generated from field: skerry.images.v1.BaseImage image = 1;
+   */
+  image?: BaseImage | undefined;
+};
+
+/**
+ * Describes the message skerry.images.v1.CompleteBaseImageResponse.
+ * Use `create(CompleteBaseImageResponseSchema)` to create a new message.
+ */
+export const CompleteBaseImageResponseSchema: GenMessage<CompleteBaseImageResponse> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 5);
 
 /**
  * @generated from message skerry.images.v1.MakeTemplateImageRequest
@@ -257,7 +327,7 @@ export type MakeTemplateImageRequest = Message<"skerry.images.v1.MakeTemplateIma
  * Use `create(MakeTemplateImageRequestSchema)` to create a new message.
  */
 export const MakeTemplateImageRequestSchema: GenMessage<MakeTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 4);
+  messageDesc(file_skerry_images_v1_images, 6);
 
 /**
  * @generated from message skerry.images.v1.MakeTemplateImageRequest.Credentials
@@ -286,7 +356,7 @@ export type MakeTemplateImageRequest_Credentials = Message<"skerry.images.v1.Mak
  * Use `create(MakeTemplateImageRequest_CredentialsSchema)` to create a new message.
  */
 export const MakeTemplateImageRequest_CredentialsSchema: GenMessage<MakeTemplateImageRequest_Credentials> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 4, 0);
+  messageDesc(file_skerry_images_v1_images, 6, 0);
 
 /**
  * @generated from message skerry.images.v1.MakeTemplateImageRequest.Password
@@ -308,7 +378,7 @@ export type MakeTemplateImageRequest_Password = Message<"skerry.images.v1.MakeTe
  * Use `create(MakeTemplateImageRequest_PasswordSchema)` to create a new message.
  */
 export const MakeTemplateImageRequest_PasswordSchema: GenMessage<MakeTemplateImageRequest_Password> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 4, 1);
+  messageDesc(file_skerry_images_v1_images, 6, 1);
 
 /**
  * With them a token for registries of ECR is requested.
@@ -337,7 +407,7 @@ export type MakeTemplateImageRequest_Aws = Message<"skerry.images.v1.MakeTemplat
  * Use `create(MakeTemplateImageRequest_AwsSchema)` to create a new message.
  */
 export const MakeTemplateImageRequest_AwsSchema: GenMessage<MakeTemplateImageRequest_Aws> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 4, 2);
+  messageDesc(file_skerry_images_v1_images, 6, 2);
 
 /**
  * @generated from message skerry.images.v1.MakeTemplateImageResponse
@@ -366,7 +436,7 @@ export type MakeTemplateImageResponse = Message<"skerry.images.v1.MakeTemplateIm
  * Use `create(MakeTemplateImageResponseSchema)` to create a new message.
  */
 export const MakeTemplateImageResponseSchema: GenMessage<MakeTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 5);
+  messageDesc(file_skerry_images_v1_images, 7);
 
 /**
  * @generated from message skerry.images.v1.TemplateImage
@@ -454,7 +524,7 @@ export type TemplateImage = Message<"skerry.images.v1.TemplateImage"> & {
  * Use `create(TemplateImageSchema)` to create a new message.
  */
 export const TemplateImageSchema: GenMessage<TemplateImage> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 6);
+  messageDesc(file_skerry_images_v1_images, 8);
 
 /**
  * As for `MakeTemplateImageRequest`.
@@ -488,7 +558,7 @@ export type ResolveTemplateImageRequest = Message<"skerry.images.v1.ResolveTempl
  * Use `create(ResolveTemplateImageRequestSchema)` to create a new message.
  */
 export const ResolveTemplateImageRequestSchema: GenMessage<ResolveTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 7);
+  messageDesc(file_skerry_images_v1_images, 9);
 
 /**
  * @generated from message skerry.images.v1.ResolveTemplateImageResponse
@@ -507,7 +577,7 @@ export type ResolveTemplateImageResponse = Message<"skerry.images.v1.ResolveTemp
  * Use `create(ResolveTemplateImageResponseSchema)` to create a new message.
  */
 export const ResolveTemplateImageResponseSchema: GenMessage<ResolveTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 8);
+  messageDesc(file_skerry_images_v1_images, 10);
 
 /**
  * @generated from message skerry.images.v1.SaveTemplateImageRequest
@@ -550,7 +620,7 @@ export type SaveTemplateImageRequest = Message<"skerry.images.v1.SaveTemplateIma
  * Use `create(SaveTemplateImageRequestSchema)` to create a new message.
  */
 export const SaveTemplateImageRequestSchema: GenMessage<SaveTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 9);
+  messageDesc(file_skerry_images_v1_images, 11);
 
 /**
  * @generated from message skerry.images.v1.SaveTemplateImageResponse
@@ -563,7 +633,7 @@ export type SaveTemplateImageResponse = Message<"skerry.images.v1.SaveTemplateIm
  * Use `create(SaveTemplateImageResponseSchema)` to create a new message.
  */
 export const SaveTemplateImageResponseSchema: GenMessage<SaveTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 10);
+  messageDesc(file_skerry_images_v1_images, 12);
 
 /**
  * @generated from message skerry.images.v1.KeepTemplateImageRequest
@@ -592,7 +662,7 @@ export type KeepTemplateImageRequest = Message<"skerry.images.v1.KeepTemplateIma
  * Use `create(KeepTemplateImageRequestSchema)` to create a new message.
  */
 export const KeepTemplateImageRequestSchema: GenMessage<KeepTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 11);
+  messageDesc(file_skerry_images_v1_images, 13);
 
 /**
  * @generated from message skerry.images.v1.KeepTemplateImageResponse
@@ -609,7 +679,7 @@ export type KeepTemplateImageResponse = Message<"skerry.images.v1.KeepTemplateIm
  * Use `create(KeepTemplateImageResponseSchema)` to create a new message.
  */
 export const KeepTemplateImageResponseSchema: GenMessage<KeepTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 12);
+  messageDesc(file_skerry_images_v1_images, 14);
 
 /**
  * @generated from message skerry.images.v1.ListTemplateImagesRequest
@@ -633,7 +703,7 @@ export type ListTemplateImagesRequest = Message<"skerry.images.v1.ListTemplateIm
  * Use `create(ListTemplateImagesRequestSchema)` to create a new message.
  */
 export const ListTemplateImagesRequestSchema: GenMessage<ListTemplateImagesRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 13);
+  messageDesc(file_skerry_images_v1_images, 15);
 
 /**
  * @generated from message skerry.images.v1.ListTemplateImagesResponse
@@ -650,7 +720,7 @@ export type ListTemplateImagesResponse = Message<"skerry.images.v1.ListTemplateI
  * Use `create(ListTemplateImagesResponseSchema)` to create a new message.
  */
 export const ListTemplateImagesResponseSchema: GenMessage<ListTemplateImagesResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 14);
+  messageDesc(file_skerry_images_v1_images, 16);
 
 /**
  * @generated from message skerry.images.v1.RemoveTemplateImageRequest
@@ -672,7 +742,7 @@ export type RemoveTemplateImageRequest = Message<"skerry.images.v1.RemoveTemplat
  * Use `create(RemoveTemplateImageRequestSchema)` to create a new message.
  */
 export const RemoveTemplateImageRequestSchema: GenMessage<RemoveTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 15);
+  messageDesc(file_skerry_images_v1_images, 17);
 
 /**
  * @generated from message skerry.images.v1.RemoveTemplateImageResponse
@@ -685,7 +755,7 @@ export type RemoveTemplateImageResponse = Message<"skerry.images.v1.RemoveTempla
  * Use `create(RemoveTemplateImageResponseSchema)` to create a new message.
  */
 export const RemoveTemplateImageResponseSchema: GenMessage<RemoveTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 16);
+  messageDesc(file_skerry_images_v1_images, 18);
 
 /**
  * Detail of an error: what was thrown. The message is that of the error.
@@ -713,7 +783,7 @@ export type ImageFailure = Message<"skerry.images.v1.ImageFailure"> & {
  * Use `create(ImageFailureSchema)` to create a new message.
  */
 export const ImageFailureSchema: GenMessage<ImageFailure> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 17);
+  messageDesc(file_skerry_images_v1_images, 19);
 
 /**
  * @generated from enum skerry.images.v1.Phase
@@ -772,6 +842,16 @@ export const ImagesService: GenService<{
     methodKind: "server_streaming";
     input: typeof EnsureBaseImageRequestSchema;
     output: typeof EnsureBaseImageResponseSchema;
+  },
+  /**
+   * Puts an image that a sandbox has completed in the place of the incomplete one.
+   *
+   * @generated from rpc skerry.images.v1.ImagesService.CompleteBaseImage
+   */
+  completeBaseImage: {
+    methodKind: "unary";
+    input: typeof CompleteBaseImageRequestSchema;
+    output: typeof CompleteBaseImageResponseSchema;
   },
   /**
    * Pulls an image, or takes it from an archive, and makes of it the image of a template: progress, then the image, which is the last message. Errors and cancelling

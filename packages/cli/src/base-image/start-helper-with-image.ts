@@ -1,9 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BaseImage, type BaseImageOptions, hasBaseFile, requestBaseImage } from '@skerry/images';
+import type { Log } from '@skerry/platform';
 import { type HelperOptions, type RemoteRuntime, startHelper } from '@skerry/runtime';
-import { currentRootlessState } from './current-rootless-state.ts';
-import { toImageOptions } from './rootless.ts';
+import { currentRootlessState } from '../current-rootless-state.ts';
+import { toImageOptions } from '../rootless.ts';
+import { completeBase } from './complete-base.ts';
 
 export interface BaseImageRequest
   extends Pick<
@@ -12,6 +14,7 @@ export interface BaseImageRequest
   > {
   /** How the helper of the sandboxes is started. */
   helper: HelperOptions;
+  log: Log;
 }
 
 /** The helper of the sandboxes, and what makes images later: in a rootless namespace another one, otherwise the same. */
@@ -30,11 +33,14 @@ export interface HelperWithImage {
  * Before the helper is ready, it proves what this host can do. A helper that only makes images works meanwhile when the image is
  * missing, and ends with it.
  *
+ * An image of a registry that lacks packages gets them in a sandbox, when both helpers are ready.
+ *
  * In a rootless namespace the helper works in a network of its own, from where the host's loopback is out of reach, and with it the
  * resolver of many hosts. There a helper in the host's network makes all images.
  */
 export async function startHelperWithImage({
   helper,
+  log,
   ...options
 }: BaseImageRequest): Promise<HelperWithImage> {
   await using cleanup = new AsyncDisposableStack();
@@ -69,8 +75,9 @@ export async function startHelperWithImage({
     const base = await request(images);
     made = { runtime: await start(helper), images: images.transport, base };
   }
+  const base = await completeBase(made, { ...options, log, signal });
   const running = cleanup.move();
-  return { ...made, close: () => running.disposeAsync() };
+  return { ...made, base, close: () => running.disposeAsync() };
 }
 
 /** The options of a helper that makes images beside that of the sandboxes, with a socket of its own. */
