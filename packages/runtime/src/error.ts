@@ -9,6 +9,8 @@ export type RuntimeErrorCode =
   | 'unavailable'
   /** The instance was reached and nothing listens on that port. */
   | 'refused'
+  /** Something inside cannot be kept in memory: an `ObstacleError` says what. */
+  | 'blocked'
   /** Data on disk is incomplete or was changed; the message says what was found. */
   | 'damaged'
   | 'internal';

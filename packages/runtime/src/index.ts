@@ -12,6 +12,7 @@ export { isRuntimeError, RuntimeError, type RuntimeErrorCode, RuntimeLostError }
 export type { HostLoad } from './host-load.ts';
 export { identifyProcess, isAlive, type ProcessIdentity } from './kernel/process-identity.ts';
 export type { NetworkPolicy } from './network/policy.ts';
+export { describeObstacle, isPassing, type Obstacle, ObstacleError, type ObstacleKind } from './obstacle.ts';
 export { checkHost } from './probes/check-host.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';

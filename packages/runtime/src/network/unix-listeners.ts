@@ -16,6 +16,7 @@ const UNIX_DIAG_ICONS = 3;
 export interface UnixListener {
   /** The address as it was bound: empty without one, and with a leading NUL when it is abstract. */
   name: string;
+  inode: number;
   /** The connections that wait to be accepted, by the inodes of their other ends: 0 when that end is closed. */
   waiting: number[];
 }
@@ -63,10 +64,14 @@ function toFixed(): Buffer {
   return bytes;
 }
 
-/** struct unix_diag_msg: 16 bytes that are not needed, and its attributes. */
+/** struct unix_diag_msg: family, type, state, the inode after 4 bytes, a cookie; its attributes after 16. */
 function toListener(body: Buffer): UnixListener {
   const attributes = parseAttributes(body.subarray(16));
   const icons = attributes.get(UNIX_DIAG_ICONS) ?? Buffer.alloc(0);
   const waiting = Array.from({ length: icons.length / 4 }, (_, index) => icons.readUInt32LE(index * 4));
-  return { name: attributes.get(UNIX_DIAG_NAME)?.toString() ?? '', waiting };
+  return {
+    name: attributes.get(UNIX_DIAG_NAME)?.toString() ?? '',
+    inode: body.readUInt32LE(4),
+    waiting,
+  };
 }

@@ -126,7 +126,7 @@ END
 setsid python3 /root/opener.py > /root/opener.log 2>&1 < /dev/null &
 until [ "$(ls /root | grep -c opened-)" = 5 ]; do sleep 0.05; done`,
     );
-    const refused = { code: 'unavailable', message: expect.stringContaining('files are open') };
+    const refused = { code: 'blocked', obstacle: { kind: 'too_many_files' } };
     await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
     await expect(instance.snapshot({ id: toId(), memory: true })).rejects.toMatchObject(refused);
     expect(await instance.state()).toBe('running');

@@ -297,6 +297,14 @@ const explore = (command: readonly string[], prepareMounts: () => void): Buffer 
 const EXPLORE_DEADLINE_MS = 10_000;
 const EXPLORE_TRIES = 3;
 
+/** CRIU has ended by itself: it cannot do what it was started for. */
+export class CriuRefusedError extends RuntimeError {
+  constructor(message: string) {
+    super('internal', message);
+    this.name = 'CriuRefusedError';
+  }
+}
+
 const finish = async (
   program: Program,
   options: { log: string; deadlineMs: number; signal?: AbortSignal; wasShort: () => boolean },
@@ -316,6 +324,9 @@ const finish = async (
   const written = await readFile(log, 'utf8').catch(() => undefined);
   const errors = written?.split('\n').filter((line) => line.includes('Error'));
   const end = deadline.aborted ? `was killed after ${deadlineMs} ms` : `ended with ${status}`;
-  const code = wasShort() && !deadline.aborted ? 'exhausted' : 'internal';
-  throw new RuntimeError(code, `criu ${end}: ${errors?.slice(0, 4).join('; ') ?? 'there is no log'}`);
+  const message = `criu ${end}: ${errors?.slice(0, 4).join('; ') ?? 'there is no log'}`;
+  if (wasShort() && !deadline.aborted) throw new RuntimeError('exhausted', message);
+  throw typeof status === 'number' && errors !== undefined
+    ? new CriuRefusedError(message)
+    : new RuntimeError('internal', message);
 };

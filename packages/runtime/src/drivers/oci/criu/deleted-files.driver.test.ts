@@ -71,7 +71,7 @@ setsid python3 /root/linked.py > /root/log 2>&1 < /dev/null & until [ -s /root/c
       await runInside(instance, program);
       const read = async (): Promise<string> =>
         (await runInside(instance, 'cat /root/count /root/log')).output;
-      const refused = { code: 'unavailable', message: expect.stringContaining('245 bytes') };
+      const refused = { code: 'blocked', obstacle: { kind: 'long_deleted_name' } };
       await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
       await expect(instance.snapshot({ id: toId(), memory: true })).rejects.toMatchObject(refused);
       const before = await read();

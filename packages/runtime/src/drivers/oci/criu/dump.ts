@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { RuntimeError } from '../../../error.ts';
 import { toBaseUid } from '../../../network/slots.ts';
+import { ObstacleError } from '../../../obstacle.ts';
 import { maskedPaths } from '../container/bundle.ts';
 import { createLivenessPipe } from '../container/liveness-pipe.ts';
 import { readPid } from '../container/read-pid.ts';
@@ -10,11 +10,12 @@ import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
 import { toStepError } from '../step-error.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import type { Criu } from './criu.ts';
+import { type Criu, CriuRefusedError } from './criu.ts';
 import { endDump } from './end-dump.ts';
 import { findObstacle } from './obstacles/find-obstacle.ts';
 import { requireProgramFiles } from './obstacles/require-program-files.ts';
 import { requireUntraced } from './obstacles/require-untraced.ts';
+import { createSandboxRoot } from './processes/sandbox-root.ts';
 import { readySockets } from './sockets/ready-sockets.ts';
 
 /**
@@ -43,7 +44,7 @@ export const dumpMemory = async (
     const { line, writeFd } = createLivenessPipe(folder.dumpPipe);
     // Loaded when it is first needed, while CRIU writes: a helper that makes sandboxes and pauses none starts without
     // protobuf.
-    const mending = import('./images/mend-images.ts');
+    const mending = Promise.all([import('./images/mend-images.ts'), import('./images/verify-paths.ts')]);
     // Awaited below; this marks the rejection as handled.
     mending.catch(() => undefined);
     try {
@@ -68,8 +69,10 @@ export const dumpMemory = async (
       await renameSockets(folder, { from: '.new', to: '' });
     }
     const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
-    const { mendImages } = await mending;
-    const needsNetwork = await mendImages(imagesDir, await cgroup.members());
+    const [{ mendImages }, { verifyPaths }] = await mending;
+    const held = { pids: await cgroup.members(), root: createSandboxRoot(pid) };
+    const { needsNetwork, ...paths } = await mendImages(imagesDir, held);
+    await verifyPaths(paths, held);
     const hostBootId = await readHostBootId();
     const madeOn = await hostClass;
     return {
@@ -85,10 +88,11 @@ export const dumpMemory = async (
       dataDir: host.dataDir,
     });
     await rm(imagesDir, { recursive: true, force: true });
-    // An obstacle that cannot be determined leaves the failure as it is.
+    // A failure to determine the obstacle leaves that of CRIU as it is.
+    const found = failure.code === 'internal' ? await findObstacle(pids).catch(() => undefined) : undefined;
     const obstacle =
-      failure.code === 'internal' ? await findObstacle(pids).catch(() => undefined) : undefined;
-    throw obstacle === undefined ? failure : new RuntimeError('unavailable', obstacle, { cause: error });
+      found ?? (failure instanceof CriuRefusedError ? { kind: 'unknown' as const } : undefined);
+    throw obstacle === undefined ? failure : new ObstacleError(obstacle, { cause: error });
   } finally {
     await rm(folder.dumpPipe, { force: true });
   }

@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RuntimeError } from '../../../error.ts';
 import { signalProcess } from '../../../kernel/signal-process.ts';
+import { ObstacleError, type ObstacleKind } from '../../../obstacle.ts';
 import type { Cgroup } from '../cgroup/cgroup.ts';
 import { requireFewDescriptors } from './descriptors/list-descriptors.ts';
-import { hasHostConnection, hasPendingConnection } from './host-connections.ts';
-import { readProcessTree, type TreeProcess } from './obstacles/process-tree.ts';
+import { findPendingConnection, hasHostConnection } from './host-connections.ts';
 import { requireSessions } from './obstacles/require-sessions.ts';
 import { hasSpawner } from './obstacles/spawner.ts';
 import { hasUnreadEvents } from './obstacles/unread-events.ts';
+import { findSocketHolder } from './processes/observe-process.ts';
+import { readProcessTree, type TreeProcess } from './processes/process-tree.ts';
 
 const DEADLINE_MS = 3_000;
 /** A program that reads its watches reads them sooner. For one that does not, no pause should take long. */
@@ -25,7 +26,7 @@ const EVENTS_DEADLINE_MS = 1_000;
  * - The agent has no connection of the host, and no closed connection waits to be accepted.
  * - Every event of a watch has been read, as the image would not contain it. Events that are the last obstacle for 1 s are dropped from
  * the image.
- * Rejects as `freeze`, and with `unavailable` when there is always another obstacle, more is open than can be dumped, or sessions could
+ * Rejects as `freeze`, and with an `ObstacleError` when there is always another obstacle, more is open than can be dumped, or sessions could
  * not be restored; all processes continue then.
  */
 export const freezeAtRest = async (cgroup: Cgroup, first: number): Promise<void> => {
@@ -45,7 +46,11 @@ export const freezeAtRest = async (cgroup: Cgroup, first: number): Promise<void>
         eventsDeadline ??= Date.now() + EVENTS_DEADLINE_MS;
         if (Date.now() > eventsDeadline || !(await hasUnreadEvents(members))) return;
       }
-      if (unrest !== undefined && isLate) throw new RuntimeError('unavailable', unrest);
+      if (unrest !== undefined && isLate) {
+        const { kind, socket } = unrest;
+        const process = socket === undefined ? undefined : await findSocketHolder(members, socket);
+        throw new ObstacleError({ kind, process });
+      }
       for (const pid of stopped) signalProcess(pid, 'SIGCONT');
       await cgroup.thaw();
       await sleep(Math.min(tries, 10));
@@ -70,12 +75,18 @@ interface Processes {
   tree: readonly TreeProcess[];
 }
 
+interface Unrest {
+  kind: ObstacleKind;
+  /** The inode of the socket of a process. */
+  socket?: number;
+}
+
 /** States that cannot be dumped, and may end in a moment. */
-const findUnrest = async ({ stopped, members, tree }: Processes): Promise<string | undefined> => {
+const findUnrest = async ({ stopped, members, tree }: Processes): Promise<Unrest | undefined> => {
   const [first] = tree;
   if (stopped.length > 0 || tree.some(({ parent, hasEnded }) => parent === first?.pid && hasEnded))
-    return 'processes stop or end again and again';
-  if (first && (await hasPendingConnection(first.pid)))
-    return 'connections wait to be accepted that were closed by one end, or that the host has made';
-  return (await hasHostConnection(members)) ? 'connections to the agent are still open' : undefined;
+    return { kind: 'unrest' };
+  const pending = first && (await findPendingConnection(first.pid));
+  if (pending?.kind === 'pending_connection') return { kind: pending.kind, socket: pending.inode };
+  return pending || (await hasHostConnection(members)) ? { kind: 'agent_connection' } : undefined;
 };

@@ -1,22 +1,24 @@
 import { describe, expect, it } from 'vitest';
+import type { ObstacleKind } from '../../../obstacle.ts';
 import type { Instance } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';
-import { holdings } from '../testing/holdings.ts';
+import { changedPaths } from '../testing/changed-paths.ts';
+import { type Holding, holdings } from '../testing/holdings.ts';
 import { useOci } from '../testing/oci-fixture.ts';
 
 const { create, toId } = useOci({ name: 'edge', memory: true, internet: true });
 
 /** Each in a folder of its own. */
-const startHolders = (instance: Instance) => {
-  const programs = Object.values(holdings).map(
-    ({ hold, check }, index) => `mkdir /root/${index}; cat > /root/${index}/program.py <<'END'
+const startHolders = (instance: Instance, held: Readonly<Record<string, Holding>>) => {
+  const programs = Object.values(held).map(
+    ({ hold, check }, index) => `mkdir -p /root/${index}/w; cat > /root/${index}/program.py <<'END'
 import os, subprocess, time
-os.chdir('/root/${index}')
+os.chdir('/root/${index}/w')
 ${hold}
-open('ready', 'w').write('x')
+open('/root/${index}/ready', 'w').write('x')
 while not os.path.exists('/root/go'): time.sleep(0.02)
 found = repr((${check}))
-open('new', 'w').write(found); os.rename('new', 'found')
+os.chdir('/root/${index}'); open('new', 'w').write(found); os.rename('new', 'found')
 time.sleep(1000)
 END
 setsid python3 /root/${index}/program.py > /root/${index}/log 2>&1 < /dev/null &`,
@@ -25,38 +27,47 @@ setsid python3 /root/${index}/program.py > /root/${index}/log 2>&1 < /dev/null &
   return runInside(instance, `${programs.join('\n')}\n${wait}`);
 };
 
-const readFound = async (instance: Instance): Promise<Record<string, string>> => {
+const readFound = async (
+  instance: Instance,
+  held: Readonly<Record<string, Holding>>,
+): Promise<Record<string, string>> => {
   await runInside(instance, 'touch /root/go');
   const read = async ([name]: [string, unknown], index: number): Promise<[string, string]> => {
     const folder = `/root/${index}`;
     const wait = `for i in $(seq 200); do [ -s ${folder}/found ] && break; sleep 0.05; done; cat ${folder}/found ${folder}/log`;
     return [name, (await runInside(instance, wait)).output];
   };
-  return Object.fromEntries(await Promise.all(Object.entries(holdings).map(read)));
+  return Object.fromEntries(await Promise.all(Object.entries(held).map(read)));
 };
 
 describe('a process that is kept in memory', () => {
-  it('has everything that it held, after a pause and in a fork', async () => {
-    const expected = Object.fromEntries(Object.entries(holdings).map(([name, { found }]) => [name, found]));
+  it.each([
+    ['everything that it held', holdings],
+    ['what it held by a path that leads elsewhere now, beside what is there now', changedPaths],
+  ])('has %s, after a pause and in a fork', async (_, held) => {
+    const expected = Object.fromEntries(Object.entries(held).map(([name, { found }]) => [name, found]));
     const source = await create();
-    await startHolders(source);
+    await startHolders(source, held);
     const snapshot = toId();
     await source.snapshot({ id: snapshot, memory: true });
     const fork = await create({ snapshot });
     await source.pause({ memory: true });
     await source.resume();
-    expect(await Promise.all([source, fork].map(readFound))).toEqual([expected, expected]);
+    expect(await Promise.all([source, fork].map((instance) => readFound(instance, held)))).toEqual([
+      expected,
+      expected,
+    ]);
   });
 });
 
-/** Each in Python, with the reason in the error. */
-const obstacles: [string, string][] = [
+/** Each in Python, by the kind in the error. */
+const obstacles: [ObstacleKind, string][] = [
   [
-    'message queue',
+    'message_queue',
     'queue = libc.mq_open(b"/queue", 0o102, 0o600, None); assert queue >= 0; libc.mq_unlink(b"/queue")',
   ],
   [
-    'traced',
+    'traced_process',
     `child = os.fork()
 if child == 0:
     while os.getppid() != 1: time.sleep(0.02)
@@ -64,7 +75,7 @@ if child == 0:
 PTRACE_SEIZE = 0x4206; assert libc.ptrace(PTRACE_SEIZE, child, 0, 0) == 0`,
   ],
   [
-    'traced',
+    'traced_process',
     `r, w = os.pipe(); child = os.fork()
 if child == 0:
     import threading
@@ -74,17 +85,42 @@ if child == 0:
     os._exit(0)
 assert libc.ptrace(0x4206, int(os.read(r, 20)), 0, 0) == 0`,
   ],
-  ['secret memory', 'secret = libc.syscall(447, 0); assert secret >= 0'],
-  ['by its name', 'os.mkfifo("/root/pipe"); pipe = os.open("/root/pipe", os.O_PATH)'],
+  ['secret_memory', 'secret = libc.syscall(447, 0); assert secret >= 0'],
+  ['path_only', 'os.mkfifo("/root/pipe"); pipe = os.open("/root/pipe", os.O_PATH)'],
   [
-    'by its name',
+    'path_only',
     's = socket.socket(socket.AF_UNIX); s.bind("/root/socket"); by_name = os.open("/root/socket", os.O_PATH)',
   ],
-  ['by its name', 'watch = libc.inotify_init1(0); by_name = os.open("/proc/self/fd/%d" % watch, os.O_PATH)'],
-  ['packet mode', 'pipe = os.pipe2(os.O_DIRECT)'],
+  ['path_only', 'watch = libc.inotify_init1(0); by_name = os.open("/proc/self/fd/%d" % watch, os.O_PATH)'],
+  ['packet_pipe', 'pipe = os.pipe2(os.O_DIRECT)'],
   [
-    'corked',
+    'corked_socket',
     'UDP_CORK = 1; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 1)',
+  ],
+  [
+    'removed_folder',
+    'os.mkdir("/srv") if not os.path.exists("/srv") else None; os.chdir("/srv"); os.rmdir("/srv")',
+  ],
+  [
+    'linked_file',
+    'os.mkdir("/root/d"); f = open("/root/d/a", "w"); os.link("/root/d/a", "/root/a"); os.unlink("/root/d/a"); os.rmdir("/root/d"); open("/root/d", "w")',
+  ],
+  ['long_path', '[(os.mkdir("x" * 200), os.chdir("x" * 200)) for _ in range(25)]'],
+  [
+    'kernel_watch',
+    'watch = libc.inotify_init1(0); assert libc.inotify_add_watch(watch, b"/proc/self/status", 2) > 0',
+  ],
+  [
+    'socket_path',
+    's = socket.socket(socket.AF_UNIX); os.chdir("/root"); s.bind("../root/relative"); s.listen()',
+  ],
+  [
+    'socket_path',
+    's = socket.socket(socket.AF_UNIX); s.bind("/root/linked"); os.link("/root/linked", "/root/other")',
+  ],
+  [
+    'changed_path',
+    'f = open("/root/ghost", "w+"); f.write("x"); f.flush(); os.unlink("/root/ghost"); open("/root/ghost.cr.1.ghost", "w")',
   ],
 ];
 
@@ -95,8 +131,8 @@ describe('an object that cannot be dumped', () => {
     // Not every kernel has secret memory.
     const probe = "python3 -c 'import ctypes; print(ctypes.CDLL(None).syscall(447, 0))'";
     const hasSecrets = Number((await runInside(instance, probe)).output) >= 0;
-    for (const [reason, hold] of obstacles) {
-      if (reason === 'secret memory' && !hasSecrets) continue;
+    for (const [kind, hold] of obstacles) {
+      if (kind === 'secret_memory' && !hasSecrets) continue;
       const program = `cat > /root/hold.py <<'END'
 import ctypes, os, socket, time
 libc = ctypes.CDLL(None)
@@ -107,8 +143,9 @@ while not os.path.exists("/root/close"):
 END
 rm -f /root/count /root/close; setsid python3 /root/hold.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`;
       await runInside(instance, program);
-      const refused = { code: 'unavailable', message: expect.stringContaining(reason) };
-      await expect(instance.pause({ memory: true }), reason).rejects.toMatchObject(refused);
+      const process = expect.objectContaining({ command: 'python3' });
+      const refused = { code: 'blocked', obstacle: { kind, process } };
+      await expect(instance.pause({ memory: true }), hold).rejects.toMatchObject(refused);
       const before = await read();
       expect(before).toMatch(/^\d+$/);
       await expect.poll(read).not.toBe(before);
@@ -130,7 +167,7 @@ f = os.memfd_create("program", os.MFD_CLOEXEC); os.write(f, open("/bin/sleep", "
 END
 setsid python3 /root/run.py > /root/log 2>&1 < /dev/null & echo $! > /root/pid; until grep -q ^in-memory /proc/$!/cmdline; do sleep 0.05; done`;
     await runInside(instance, program);
-    const refused = { code: 'unavailable', message: expect.stringContaining('file in memory') };
+    const refused = { code: 'blocked', obstacle: { kind: 'program_in_memory' } };
     await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
     await expect(instance.snapshot({ id: toId(), memory: true })).rejects.toMatchObject(refused);
     const end = 'kill $(cat /root/pid) && while kill -0 $(cat /root/pid); do sleep 0.02; done';

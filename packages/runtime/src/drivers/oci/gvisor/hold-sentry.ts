@@ -1,7 +1,8 @@
 import { closeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRuntimeError, RuntimeError } from '../../../error.ts';
+import { isRuntimeError, type RuntimeError } from '../../../error.ts';
+import { ObstacleError } from '../../../obstacle.ts';
 import { createLivenessPipe } from '../container/liveness-pipe.ts';
 import type { Sentry } from '../container/oci-runtime.ts';
 import type { Checkpoint } from '../criu/checkpoint.ts';
@@ -15,8 +16,8 @@ import { toStepError } from '../step-error.ts';
 /**
  * Makes the sentry of a sandbox write its checkpoint to `imagesDir`, not yet to the medium, and calls `whileHeld`, all
  * while everything inside is frozen. Everything is still frozen when this resolves. When this rejects, everything runs
- * again, or could not be thawed: with `unavailable` where something cannot be checkpointed or the agent does not
- * respond, or as `whileHeld`.
+ * again, or could not be thawed: with an `ObstacleError` where something cannot be checkpointed, with `unavailable` where the
+ * agent does not respond, or as `whileHeld`.
  */
 export const holdSentry = async <T>(
   host: OciHost,
@@ -48,7 +49,7 @@ export const holdSentry = async <T>(
         const failure = await toFailure(error);
         // Only its log names what it cannot checkpoint.
         throw failure.code === 'internal'
-          ? new RuntimeError('unavailable', 'something inside cannot be written down', { cause: failure })
+          ? new ObstacleError({ kind: 'unknown' }, { cause: failure })
           : failure;
       });
     } finally {

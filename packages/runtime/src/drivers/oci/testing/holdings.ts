@@ -1,5 +1,11 @@
 /** What a program holds over a pause, in Python, and what it finds afterwards. */
-export const holdings: Record<string, { hold: string; check: string; found: string }> = {
+export interface Holding {
+  hold: string;
+  check: string;
+  found: string;
+}
+
+export const holdings: Record<string, Holding> = {
   'a large deleted file': {
     hold: 'f = open("a", "w+b"); f.write(b"x" * (5 << 20)); f.flush(); os.unlink("a"); f.seek(0)',
     check: 'len(f.read())',

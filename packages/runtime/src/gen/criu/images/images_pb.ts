@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file criu/images/images.proto.
  */
 export const file_criu_images_images: GenFile = /*@__PURE__*/
-  fileDesc("Chhjcml1L2ltYWdlcy9pbWFnZXMucHJvdG8SC2NyaXUuaW1hZ2VzIpMBCglGaWxlRW50cnkSKQoHcmVndWxhchgDIAEoCzIYLmNyaXUuaW1hZ2VzLlJlZ3VsYXJGaWxlEjQKD2ludGVybmV0X3NvY2tldBgEIAEoCzIbLmNyaXUuaW1hZ2VzLkludGVybmV0U29ja2V0EiUKB2lub3RpZnkYDSABKAsyFC5jcml1LmltYWdlcy5Jbm90aWZ5IkMKC1JlZ3VsYXJGaWxlEgoKAmlkGAEgASgNEgwKBG5hbWUYBiABKAwSDAoEc2l6ZRgIIAEoBBIMCgRtb2RlGAogASgNIpQBCg5JbnRlcm5ldFNvY2tldBINCgVpbm9kZRgCIAEoDRIQCghwcm90b2NvbBgFIAEoDRINCgVzdGF0ZRgGIAEoDRITCgtzb3VyY2VfcG9ydBgHIAEoDRIYChBkZXN0aW5hdGlvbl9wb3J0GAggASgNEg4KBnNvdXJjZRgLIAMoDRITCgtkZXN0aW5hdGlvbhgMIAMoDSKbAQoJVGNwU3RyZWFtEhQKDHJlY2VpdmVkX2VuZBgCIAEoDRIVCg13cml0dGVuX2J5dGVzGAMgASgNEhMKC3dyaXR0ZW5fZW5kGAQgASgNEhQKDHVuc2VudF9ieXRlcxgMIAEoDRIYChB3aW5kb3dfdXBkYXRlX2F0GA0gASgNEhwKFHJlY2VpdmVfd2luZG93X2J5dGVzGBAgASgNIi4KB0lub3RpZnkSIwoHd2F0Y2hlcxgFIAMoCzISLmNyaXUuaW1hZ2VzLldhdGNoIk8KBVdhdGNoEg0KBWlub2RlGAIgASgEEg4KBmRldmljZRgFIAEoDRInCgZoYW5kbGUYByABKAsyFy5jcml1LmltYWdlcy5GaWxlSGFuZGxlIikKCkZpbGVIYW5kbGUSDAoEdHlwZRgCIAEoDRINCgV3b3JkcxgDIAMoBCJtCgVSZW1hcBIPCgdmaWxlX2lkGAEgASgNEiUKBGtpbmQYAyABKA4yFy5jcml1LmltYWdlcy5SZW1hcC5LaW5kIiwKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEg4KCktJTkRfR0hPU1QQASJICgdQcm9jZXNzEgsKA3BpZBgBIAEoDRIOCgZwYXJlbnQYAiABKA0SDwoHc2Vzc2lvbhgEIAEoDRIPCgd0aHJlYWRzGAUgAygNIlgKBENvcmUSKwoKbmFtZXNwYWNlcxgEIAEoCzIXLmNyaXUuaW1hZ2VzLk5hbWVzcGFjZXMSIwoGdGhyZWFkGAUgASgLMhMuY3JpdS5pbWFnZXMuVGhyZWFkImUKBlRocmVhZBItCgtjcmVkZW50aWFscxgKIAEoCzIYLmNyaXUuaW1hZ2VzLkNyZWRlbnRpYWxzEhQKDHNlY2NvbXBfbW9kZRgLIAEoDRIWCg5zZWNjb21wX2ZpbHRlchgMIAEoDSKnAgoLQ3JlZGVudGlhbHMSDAoEdXNlchgBIAEoDRINCgVncm91cBgCIAEoDRIWCg5lZmZlY3RpdmVfdXNlchgDIAEoDRIXCg9lZmZlY3RpdmVfZ3JvdXAYBCABKA0SEgoKc2F2ZWRfdXNlchgFIAEoDRITCgtzYXZlZF9ncm91cBgGIAEoDRIYChBmaWxlX3N5c3RlbV91c2VyGAcgASgNEhkKEWZpbGVfc3lzdGVtX2dyb3VwGAggASgNEhMKC2luaGVyaXRhYmxlGAkgAygNEhEKCXBlcm1pdHRlZBgKIAMoDRIRCgllZmZlY3RpdmUYCyADKA0SEAoIYm91bmRpbmcYDCADKA0SDgoGZ3JvdXBzGA4gAygNEg8KB2FtYmllbnQYEyADKA0idQoKTmFtZXNwYWNlcxIPCgdwcm9jZXNzGAUgASgNEg8KB25ldHdvcmsYBiABKA0SCwoDaXBjGAcgASgNEgsKA3V0cxgIIAEoDRINCgVtb3VudBgJIAEoDRIMCgR1c2VyGAogASgNEg4KBmNncm91cBgLIAEoDSIyCglJbnZlbnRvcnkSJQoEaG9zdBgDIAEoCzIXLmNyaXUuaW1hZ2VzLk5hbWVzcGFjZXMiPQoOU2VjY29tcEZpbHRlcnMSKwoHZmlsdGVycxgBIAMoCzIaLmNyaXUuaW1hZ2VzLlNlY2NvbXBGaWx0ZXIiQQoNU2VjY29tcEZpbHRlchIPCgdwcm9ncmFtGAEgASgMEhAKCHByZXZpb3VzGAIgASgNEg0KBWZsYWdzGAMgASgNIpcBCgVNb3VudBITCgtmaWxlX3N5c3RlbRgBIAEoDRIOCgZ0YXJnZXQYByABKAwSDgoGc291cmNlGAggASgMEhMKC3dpdGhfcGx1Z2luGAwgASgIEhMKC2lzX2V4dGVybmFsGA0gASgIEhgKEGZpbGVfc3lzdGVtX25hbWUYDiABKAwSFQoNZXh0ZXJuYWxfbmFtZRgSIAEoDCJZCg1Vc2VyTmFtZXNwYWNlEiMKBHVpZHMYASADKAsyFS5jcml1LmltYWdlcy5JZEV4dGVudBIjCgRnaWRzGAIgAygLMhUuY3JpdS5pbWFnZXMuSWRFeHRlbnQiOgoISWRFeHRlbnQSDgoGaW5zaWRlGAEgASgNEg8KB291dHNpZGUYAiABKA0SDQoFY291bnQYAyABKA0");
+  fileDesc("Chhjcml1L2ltYWdlcy9pbWFnZXMucHJvdG8SC2NyaXUuaW1hZ2VzIsEBCglGaWxlRW50cnkSKQoHcmVndWxhchgDIAEoCzIYLmNyaXUuaW1hZ2VzLlJlZ3VsYXJGaWxlEjQKD2ludGVybmV0X3NvY2tldBgEIAEoCzIbLmNyaXUuaW1hZ2VzLkludGVybmV0U29ja2V0EiUKB2lub3RpZnkYDSABKAsyFC5jcml1LmltYWdlcy5Jbm90aWZ5EiwKC3VuaXhfc29ja2V0GBAgASgLMhcuY3JpdS5pbWFnZXMuVW5peFNvY2tldCJDCgtSZWd1bGFyRmlsZRIKCgJpZBgBIAEoDRIMCgRuYW1lGAYgASgMEgwKBHNpemUYCCABKAQSDAoEbW9kZRgKIAEoDSKUAQoOSW50ZXJuZXRTb2NrZXQSDQoFaW5vZGUYAiABKA0SEAoIcHJvdG9jb2wYBSABKA0SDQoFc3RhdGUYBiABKA0SEwoLc291cmNlX3BvcnQYByABKA0SGAoQZGVzdGluYXRpb25fcG9ydBgIIAEoDRIOCgZzb3VyY2UYCyADKA0SEwoLZGVzdGluYXRpb24YDCADKA0imwEKCVRjcFN0cmVhbRIUCgxyZWNlaXZlZF9lbmQYAiABKA0SFQoNd3JpdHRlbl9ieXRlcxgDIAEoDRITCgt3cml0dGVuX2VuZBgEIAEoDRIUCgx1bnNlbnRfYnl0ZXMYDCABKA0SGAoQd2luZG93X3VwZGF0ZV9hdBgNIAEoDRIcChRyZWNlaXZlX3dpbmRvd19ieXRlcxgQIAEoDSIuCgdJbm90aWZ5EiMKB3dhdGNoZXMYBSADKAsyEi5jcml1LmltYWdlcy5XYXRjaCJPCgVXYXRjaBINCgVpbm9kZRgCIAEoBBIOCgZkZXZpY2UYBSABKA0SJwoGaGFuZGxlGAcgASgLMhcuY3JpdS5pbWFnZXMuRmlsZUhhbmRsZSIpCgpGaWxlSGFuZGxlEgwKBHR5cGUYAiABKA0SDQoFd29yZHMYAyADKAQiOQoKVW5peFNvY2tldBINCgVpbm9kZRgCIAEoDRIMCgRuYW1lGAsgASgMEg4KBmZvbGRlchgOIAEoDCKJAQoFUmVtYXASDwoHZmlsZV9pZBgBIAEoDRIOCgZ0YXJnZXQYAiABKA0SJQoEa2luZBgDIAEoDjIXLmNyaXUuaW1hZ2VzLlJlbWFwLktpbmQiOAoES2luZBIPCgtLSU5EX0xJTktFRBAAEg4KCktJTkRfR0hPU1QQARIPCgtLSU5EX1BST0NGUxACIkgKB1Byb2Nlc3MSCwoDcGlkGAEgASgNEg4KBnBhcmVudBgCIAEoDRIPCgdzZXNzaW9uGAQgASgNEg8KB3RocmVhZHMYBSADKA0iWAoEQ29yZRIrCgpuYW1lc3BhY2VzGAQgASgLMhcuY3JpdS5pbWFnZXMuTmFtZXNwYWNlcxIjCgZ0aHJlYWQYBSABKAsyEy5jcml1LmltYWdlcy5UaHJlYWQiZQoGVGhyZWFkEi0KC2NyZWRlbnRpYWxzGAogASgLMhguY3JpdS5pbWFnZXMuQ3JlZGVudGlhbHMSFAoMc2VjY29tcF9tb2RlGAsgASgNEhYKDnNlY2NvbXBfZmlsdGVyGAwgASgNIqcCCgtDcmVkZW50aWFscxIMCgR1c2VyGAEgASgNEg0KBWdyb3VwGAIgASgNEhYKDmVmZmVjdGl2ZV91c2VyGAMgASgNEhcKD2VmZmVjdGl2ZV9ncm91cBgEIAEoDRISCgpzYXZlZF91c2VyGAUgASgNEhMKC3NhdmVkX2dyb3VwGAYgASgNEhgKEGZpbGVfc3lzdGVtX3VzZXIYByABKA0SGQoRZmlsZV9zeXN0ZW1fZ3JvdXAYCCABKA0SEwoLaW5oZXJpdGFibGUYCSADKA0SEQoJcGVybWl0dGVkGAogAygNEhEKCWVmZmVjdGl2ZRgLIAMoDRIQCghib3VuZGluZxgMIAMoDRIOCgZncm91cHMYDiADKA0SDwoHYW1iaWVudBgTIAMoDSJ1CgpOYW1lc3BhY2VzEg8KB3Byb2Nlc3MYBSABKA0SDwoHbmV0d29yaxgGIAEoDRILCgNpcGMYByABKA0SCwoDdXRzGAggASgNEg0KBW1vdW50GAkgASgNEgwKBHVzZXIYCiABKA0SDgoGY2dyb3VwGAsgASgNIjIKCUludmVudG9yeRIlCgRob3N0GAMgASgLMhcuY3JpdS5pbWFnZXMuTmFtZXNwYWNlcyI9Cg5TZWNjb21wRmlsdGVycxIrCgdmaWx0ZXJzGAEgAygLMhouY3JpdS5pbWFnZXMuU2VjY29tcEZpbHRlciJBCg1TZWNjb21wRmlsdGVyEg8KB3Byb2dyYW0YASABKAwSEAoIcHJldmlvdXMYAiABKA0SDQoFZmxhZ3MYAyABKA0ilwEKBU1vdW50EhMKC2ZpbGVfc3lzdGVtGAEgASgNEg4KBnRhcmdldBgHIAEoDBIOCgZzb3VyY2UYCCABKAwSEwoLd2l0aF9wbHVnaW4YDCABKAgSEwoLaXNfZXh0ZXJuYWwYDSABKAgSGAoQZmlsZV9zeXN0ZW1fbmFtZRgOIAEoDBIVCg1leHRlcm5hbF9uYW1lGBIgASgMIlkKDVVzZXJOYW1lc3BhY2USIwoEdWlkcxgBIAMoCzIVLmNyaXUuaW1hZ2VzLklkRXh0ZW50EiMKBGdpZHMYAiADKAsyFS5jcml1LmltYWdlcy5JZEV4dGVudCI6CghJZEV4dGVudBIOCgZpbnNpZGUYASABKA0SDwoHb3V0c2lkZRgCIAEoDRINCgVjb3VudBgDIAEoDQ");
 
 /**
  * One open file, whatever its kind: a message of files.img.
@@ -35,6 +35,11 @@ export type FileEntry = Message<"criu.images.FileEntry"> & {
    * @generated from field: optional criu.images.Inotify inotify = 13;
    */
   inotify?: Inotify | undefined;
+
+  /**
+   * @generated from field: optional criu.images.UnixSocket unix_socket = 16;
+   */
+  unixSocket?: UnixSocket | undefined;
 };
 
 /**
@@ -262,6 +267,39 @@ export const FileHandleSchema: GenMessage<FileHandle> = /*@__PURE__*/
   messageDesc(file_criu_images_images, 6);
 
 /**
+ * unix_sk_entry of sk-unix.proto
+ *
+ * @generated from message criu.images.UnixSocket
+ */
+export type UnixSocket = Message<"criu.images.UnixSocket"> & {
+  /**
+   * @generated from field: optional uint32 inode = 2;
+   */
+  inode: number;
+
+  /**
+   * The address, as it was bound: a path, or a name that begins with a NUL. Empty without one.
+   *
+   * @generated from field: optional bytes name = 11;
+   */
+  name: Uint8Array;
+
+  /**
+   * Where a relative path begins.
+   *
+   * @generated from field: optional bytes folder = 14;
+   */
+  folder: Uint8Array;
+};
+
+/**
+ * Describes the message criu.images.UnixSocket.
+ * Use `create(UnixSocketSchema)` to create a new message.
+ */
+export const UnixSocketSchema: GenMessage<UnixSocket> = /*@__PURE__*/
+  messageDesc(file_criu_images_images, 7);
+
+/**
  * A file that cannot be opened by its name: a message of remap-fpath.img, remap_file_path_entry of remap-file-path.proto.
  *
  * @generated from message criu.images.Remap
@@ -275,6 +313,13 @@ export type Remap = Message<"criu.images.Remap"> & {
   fileId: number;
 
   /**
+   * The RegularFile with the name of a linked file, the image with the contents of a deleted one, or the pid.
+   *
+   * @generated from field: optional uint32 target = 2;
+   */
+  target: number;
+
+  /**
    * @generated from field: optional criu.images.Remap.Kind kind = 3;
    */
   kind: Remap_Kind;
@@ -285,16 +330,18 @@ export type Remap = Message<"criu.images.Remap"> & {
  * Use `create(RemapSchema)` to create a new message.
  */
 export const RemapSchema: GenMessage<Remap> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 7);
+  messageDesc(file_criu_images_images, 8);
 
 /**
  * @generated from enum criu.images.Remap.Kind
  */
 export const Remap_Kind = {
   /**
-   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   * Has other hard links.
+   *
+   * @generated from enum value: KIND_LINKED = 0;
    */
-  UNSPECIFIED: 0,
+  LINKED: 0,
 
   /**
    * Deleted; its contents are in an image of their own.
@@ -302,6 +349,13 @@ export const Remap_Kind = {
    * @generated from enum value: KIND_GHOST = 1;
    */
   GHOST: 1,
+
+  /**
+   * A file in /proc of a process that has ended.
+   *
+   * @generated from enum value: KIND_PROCFS = 2;
+   */
+  PROCFS: 2,
 } as const;
 
 /**
@@ -313,7 +367,7 @@ export type Remap_Kind = (typeof Remap_Kind)[keyof typeof Remap_Kind];
  * Describes the enum criu.images.Remap.Kind.
  */
 export const Remap_KindSchema: GenEnum<Remap_Kind> = /*@__PURE__*/
-  enumDesc(file_criu_images_images, 7, 0);
+  enumDesc(file_criu_images_images, 8, 0);
 
 /**
  * One process: a message of pstree.img, pstree_entry of pstree.proto
@@ -347,7 +401,7 @@ export type Process = Message<"criu.images.Process"> & {
  * Use `create(ProcessSchema)` to create a new message.
  */
 export const ProcessSchema: GenMessage<Process> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 8);
+  messageDesc(file_criu_images_images, 9);
 
 /**
  * The message of core-*.img, core_entry of core.proto: one thread.
@@ -371,7 +425,7 @@ export type Core = Message<"criu.images.Core"> & {
  * Use `create(CoreSchema)` to create a new message.
  */
 export const CoreSchema: GenMessage<Core> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 9);
+  messageDesc(file_criu_images_images, 10);
 
 /**
  * thread_core_entry of core.proto
@@ -404,7 +458,7 @@ export type Thread = Message<"criu.images.Thread"> & {
  * Use `create(ThreadSchema)` to create a new message.
  */
 export const ThreadSchema: GenMessage<Thread> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 10);
+  messageDesc(file_criu_images_images, 11);
 
 /**
  * creds_entry of creds.proto. Sets of capabilities are words of 32 bits, the lowest first.
@@ -488,7 +542,7 @@ export type Credentials = Message<"criu.images.Credentials"> & {
  * Use `create(CredentialsSchema)` to create a new message.
  */
 export const CredentialsSchema: GenMessage<Credentials> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 11);
+  messageDesc(file_criu_images_images, 12);
 
 /**
  * The message of ids-*.img, task_kobj_ids_entry of core.proto. Two processes with one number are in one namespace.
@@ -537,7 +591,7 @@ export type Namespaces = Message<"criu.images.Namespaces"> & {
  * Use `create(NamespacesSchema)` to create a new message.
  */
 export const NamespacesSchema: GenMessage<Namespaces> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 12);
+  messageDesc(file_criu_images_images, 13);
 
 /**
  * The message of inventory.img, inventory_entry of inventory.proto
@@ -558,7 +612,7 @@ export type Inventory = Message<"criu.images.Inventory"> & {
  * Use `create(InventorySchema)` to create a new message.
  */
 export const InventorySchema: GenMessage<Inventory> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 13);
+  messageDesc(file_criu_images_images, 14);
 
 /**
  * The message of seccomp.img, seccomp_entry of seccomp.proto
@@ -577,7 +631,7 @@ export type SeccompFilters = Message<"criu.images.SeccompFilters"> & {
  * Use `create(SeccompFiltersSchema)` to create a new message.
  */
 export const SeccompFiltersSchema: GenMessage<SeccompFilters> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 14);
+  messageDesc(file_criu_images_images, 15);
 
 /**
  * seccomp_filter of seccomp.proto
@@ -610,7 +664,7 @@ export type SeccompFilter = Message<"criu.images.SeccompFilter"> & {
  * Use `create(SeccompFilterSchema)` to create a new message.
  */
 export const SeccompFilterSchema: GenMessage<SeccompFilter> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 15);
+  messageDesc(file_criu_images_images, 16);
 
 /**
  * One mount: a message of mountpoints-*.img, mnt_entry of mnt.proto
@@ -661,7 +715,7 @@ export type Mount = Message<"criu.images.Mount"> & {
  * Use `create(MountSchema)` to create a new message.
  */
 export const MountSchema: GenMessage<Mount> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 16);
+  messageDesc(file_criu_images_images, 17);
 
 /**
  * The message of userns-*.img, userns_entry of userns.proto
@@ -685,7 +739,7 @@ export type UserNamespace = Message<"criu.images.UserNamespace"> & {
  * Use `create(UserNamespaceSchema)` to create a new message.
  */
 export const UserNamespaceSchema: GenMessage<UserNamespace> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 17);
+  messageDesc(file_criu_images_images, 18);
 
 /**
  * uid_gid_extent of userns.proto
@@ -714,5 +768,5 @@ export type IdExtent = Message<"criu.images.IdExtent"> & {
  * Use `create(IdExtentSchema)` to create a new message.
  */
 export const IdExtentSchema: GenMessage<IdExtent> = /*@__PURE__*/
-  messageDesc(file_criu_images_images, 18);
+  messageDesc(file_criu_images_images, 19);
 

@@ -24,6 +24,9 @@ it('lists what processes have open, and skips one that has ended', async () => {
 it('rejects for more than a pause can check, and reads no more of them', async () => {
   await requireFewDescriptors([pid]);
   const many = Array.from({ length: MAX_DESCRIPTORS }, () => pid);
-  await expect(requireFewDescriptors(many)).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(requireFewDescriptors(many)).rejects.toMatchObject({
+    code: 'blocked',
+    obstacle: { kind: 'too_many_files' },
+  });
   expect([...listDescriptors(many)]).toHaveLength(MAX_DESCRIPTORS + 1);
 });

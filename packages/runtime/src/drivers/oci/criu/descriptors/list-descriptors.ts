@@ -1,6 +1,6 @@
 import { type Dir, opendirSync, readlinkSync } from 'node:fs';
 import { createYielder } from '../../../../concurrency/yielder.ts';
-import { RuntimeError } from '../../../../error.ts';
+import { ObstacleError } from '../../../../obstacle.ts';
 
 /** The largest number of open files, of all processes of a sandbox together, with which its memory can be kept. */
 export const MAX_DESCRIPTORS = 65_536;
@@ -65,14 +65,13 @@ export const readDescriptor = ({ pid, name }: Descriptor): string => {
   }
 };
 
-/** Rejects with `unavailable` when the processes have more than `MAX_DESCRIPTORS`: checking them takes too long. */
+/** Rejects with an `ObstacleError` when the processes have more than `MAX_DESCRIPTORS`: checking them takes too long. */
 export const requireFewDescriptors = async (pids: readonly number[]): Promise<void> => {
   const yielder = createYielder();
   let count = 0;
   for (const _ of listDescriptors(pids)) {
     count += 1;
-    if (count > MAX_DESCRIPTORS)
-      throw new RuntimeError('unavailable', `more than ${MAX_DESCRIPTORS} files are open inside`);
+    if (count > MAX_DESCRIPTORS) throw new ObstacleError({ kind: 'too_many_files' });
     await yielder();
   }
 };

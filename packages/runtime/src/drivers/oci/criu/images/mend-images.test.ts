@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createSandboxRoot } from '../processes/sandbox-root.ts';
 import { mendImages } from './mend-images.ts';
 import { toEntry, toField, toMessage, toTrees } from './testing/raw-image.ts';
 
@@ -11,6 +12,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mend-images-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+const mend = (pids: readonly number[] = []) =>
+  mendImages(folder, { pids, root: createSandboxRoot(process.pid) });
 
 const [TCP, UDP] = [6, 17];
 const [ESTABLISHED, SYN_SENT, CLOSE, CLOSE_WAIT, LISTEN] = [1, 2, 7, 8, 10];
@@ -92,7 +96,7 @@ describe('mending the images', () => {
     ['of datagrams', [{ ...pair(local, local)[0], protocol: UDP } as Socket]],
   ])('keeps a connection over loopback %s', async (_, sockets) => {
     await write(...sockets);
-    expect(await mendImages(folder, [])).toBe(true);
+    expect((await mend()).needsNetwork).toBe(true);
     expect(await read()).toEqual(image);
   });
 
@@ -103,7 +107,7 @@ describe('mending the images', () => {
     ['that is just being made', pair(local, local, [SYN_SENT, LISTEN]).slice(0, 1)],
   ])('closes a connection %s', async (_, sockets) => {
     await write(...sockets);
-    expect(await mendImages(folder, [])).toBe(false);
+    expect((await mend()).needsNetwork).toBe(false);
     const changed = toTrees(await read());
     await write(...sockets.map((socket) => ({ ...socket, state: CLOSE, destinationPort: 0 })));
     expect(changed).toEqual(toTrees(await read()));
@@ -111,7 +115,7 @@ describe('mending the images', () => {
 
   it('asks for a network for a socket of ping', async () => {
     await write({ protocol: 1, state: CLOSE, source: [0], sourcePort: 7 });
-    expect(await mendImages(folder, [])).toBe(true);
+    expect((await mend()).needsNetwork).toBe(true);
     expect(await read()).toEqual(image);
   });
 
@@ -120,7 +124,7 @@ describe('mending the images', () => {
       { state: LISTEN, source: own, sourcePort: 80 },
       { protocol: UDP, state: CLOSE, source: own, sourcePort: 53 },
     );
-    expect(await mendImages(folder, [])).toBe(false);
+    expect((await mend()).needsNetwork).toBe(false);
     expect(await read()).toEqual(image);
   });
 
@@ -143,7 +147,7 @@ describe('mending the images', () => {
       [4, GHOST],
     ].map(([id = 0, type = 0]) => toEntry(toField(1, id), toField(2, 1), toField(3, type)));
     await writeFile(join(folder, 'remap-fpath.img'), Buffer.concat([Buffer.alloc(8), ...remaps]));
-    await mendImages(folder, []);
+    await mend();
     const changed = toTrees(await read());
     await writeFiles(long(1, 237), long(2, 237), long(3, 255), long(4, 237));
     expect(changed).toEqual(toTrees(await read()));
@@ -161,7 +165,7 @@ describe('mending the images', () => {
     const rewritten = ['/etc/hosts', '/etc/hostname'];
     const others = ['/etc/resolv.conf', '/root/etc/hosts'].map((path) => toFile(path));
     await writeFiles(...rewritten.map((path) => toFile(path)), ...others);
-    await mendImages(folder, []);
+    await mend();
     const changed = toTrees(await read());
     await writeFiles(...rewritten.map((path) => toFile(path, false)), ...others);
     expect(changed).toEqual(toTrees(await read()));
@@ -194,7 +198,7 @@ describe('mending the images', () => {
       toEntry(toSocket(port)),
     ];
     await writeFiles(...toFiles(80));
-    await mendImages(folder, []);
+    await mend();
     const changed = toTrees(await read());
     await writeFiles(...toFiles(0));
     expect(changed).toEqual(toTrees(await read()));
@@ -212,7 +216,7 @@ describe('mending the images', () => {
     const toFiles = (...gone: Uint8Array[]): Uint8Array =>
       toEntry(toField(1, 8), toMessage(13, toField(1, 4), ...gone, ...kept));
     await writeFiles(toFiles(toWatch(1, device, ino)));
-    await mendImages(folder, [process.pid]);
+    await mend([process.pid]);
     const changed = toTrees(await read());
     await writeFiles(toFiles());
     expect(changed).toEqual(toTrees(await read()));
@@ -224,7 +228,7 @@ describe('mending the images', () => {
     ['with a type that no field has', Buffer.concat([Buffer.alloc(8), toEntry(Buffer.from('2601', 'hex'))])],
   ])('refuses a list of files %s', async (_, bytes) => {
     await writeFile(join(folder, 'files.img'), bytes);
-    await expect(mendImages(folder, [])).rejects.toMatchObject({ code: 'internal' });
+    await expect(mend()).rejects.toMatchObject({ code: 'internal' });
   });
 });
 

@@ -1,14 +1,15 @@
 import { readlinkSync } from 'node:fs';
-import { RuntimeError } from '../../../../error.ts';
+import { ObstacleError } from '../../../../obstacle.ts';
+import { observeProcess } from '../processes/observe-process.ts';
 
 /**
- * Throws `unavailable` when one of the processes runs a program that is a file in memory (memfd_create(2)): CRIU dumps
+ * Throws an `ObstacleError` when one of the processes runs a program that is a file in memory (memfd_create(2)): CRIU dumps
  * such a process and cannot restore it.
  */
 export const requireProgramFiles = (pids: readonly number[]): void => {
   for (const pid of pids) {
     if (/^\/memfd:.* \(deleted\)$/s.test(readProgram(pid)))
-      throw new RuntimeError('unavailable', 'a process runs a program that is a file in memory');
+      throw new ObstacleError({ kind: 'program_in_memory', process: observeProcess(pid) });
   }
 };
 

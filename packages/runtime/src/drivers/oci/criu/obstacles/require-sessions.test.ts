@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TreeProcess } from './process-tree.ts';
+import type { TreeProcess } from '../processes/process-tree.ts';
 import { requireSessions } from './require-sessions.ts';
 
 const toProcess = ([pid, parent, session]: [number, number, number]): TreeProcess => ({
@@ -76,6 +76,6 @@ describe('sessions', () => {
       ],
     ],
   ])('are refused: %s', (_, tree) => {
-    expect(require(tree)).toThrow(expect.objectContaining({ code: 'unavailable' }));
+    expect(require(tree)).toThrow(expect.objectContaining({ code: 'blocked' }));
   });
 });

@@ -1,8 +1,9 @@
-import { RuntimeError } from '../../../../error.ts';
-import type { TreeProcess } from './process-tree.ts';
+import { ObstacleError } from '../../../../obstacle.ts';
+import { observeProcess } from '../processes/observe-process.ts';
+import type { TreeProcess } from '../processes/process-tree.ts';
 
 /**
- * Throws `unavailable` when a process is in a session that cannot be restored: a process gets into a session by being
+ * Throws an `ObstacleError` when a process is in a session that cannot be restored: a process gets into a session by being
  * born to a member, and CRIU finds no member of that session above it (criu/pstree.c, prepare_pstree_ids). That is so
  * below a process that adopts orphans, see PR_SET_CHILD_SUBREAPER; orphans of the first process are no problem. `tree`
  * are the processes of a sandbox, the first one first.
@@ -26,12 +27,12 @@ export const requireSessions = (tree: readonly TreeProcess[]): void => {
     if (session === pid || parent?.session === session) continue;
     let above = parent;
     for (; above !== undefined && above.pid !== session; above = toParent(above)) {
-      if ((bornIn.get(above.pid) ?? session) !== session) throw notKept();
+      if ((bornIn.get(above.pid) ?? session) !== session) throw notKept(pid);
       bornIn.set(above.pid, session);
     }
-    if (above === undefined) throw notKept();
+    if (above === undefined) throw notKept(pid);
   }
 };
 
-const notKept = (): RuntimeError =>
-  new RuntimeError('unavailable', 'a process is in a session of which no process above it is a member');
+const notKept = (pid: number): ObstacleError =>
+  new ObstacleError({ kind: 'session', process: observeProcess(pid) });

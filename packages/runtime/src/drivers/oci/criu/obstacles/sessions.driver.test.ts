@@ -48,7 +48,7 @@ time.sleep(0.5); open('/root/ready', 'w').write('x')
 while not os.path.exists('/root/end'): time.sleep(0.02)`;
     const wait = 'until [ -s /root/ready ]; do sleep 0.05; done; cat /root/log';
     await runInside(instance, `${toProgram('reaper.py', reaper)} ${wait}`);
-    const refused = { code: 'unavailable', message: expect.stringContaining('session') };
+    const refused = { code: 'blocked', obstacle: { kind: 'session', process: { command: 'python3' } } };
     await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
     const end =
       'touch /root/end; while grep -qs reape[r].py /proc/[0-9]*/cmdline; do sleep 0.05; done; echo over';

@@ -37,5 +37,8 @@ it('refuses a watch that is open as a path only', async () => {
   const { fd } = watchFolder();
   const path = openSync(`/proc/self/fd/${fd}`, O_PATH);
   onTestFinished(() => closeSync(path));
-  await expect(hasUnreadEvents([pid])).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(hasUnreadEvents([pid])).rejects.toMatchObject({
+    code: 'blocked',
+    obstacle: { kind: 'path_only', process: { pid } },
+  });
 });

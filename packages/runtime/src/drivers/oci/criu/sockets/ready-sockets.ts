@@ -5,7 +5,7 @@ import { dropUnreadNotices } from './unread-notices.ts';
 
 /**
  * Prepares the sockets of frozen processes for CRIU, and writes to the file at `reusing` what `endRepair` restores: the
- * kernel forgets it. Rejects with `unavailable` when a socket cannot be kept.
+ * kernel forgets it. Rejects with an `ObstacleError` when a socket cannot be kept.
  */
 export const readySockets = async (
   pids: readonly number[],

@@ -1,6 +1,8 @@
+import { closeSync, fstatSync, readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createYielder } from '../../../../concurrency/yielder.ts';
 import koffi, { libc } from '../../../../kernel/native.ts';
+import { ioctl, SyscallError } from '../../../../kernel/syscalls.ts';
 import type { Cgroup } from '../../cgroup/cgroup.ts';
 import { borrowDescriptor } from '../descriptors/borrow-descriptor.ts';
 import { listDescriptors, readDescriptor } from '../descriptors/list-descriptors.ts';
@@ -17,9 +19,21 @@ export interface SocketOption {
   name: number;
 }
 
+/** The file that a unix socket was bound to. */
+export interface SocketFile {
+  /** The present path in the sandbox, without links; the last one where it has none any more. */
+  path: Buffer;
+  isDeleted: boolean;
+  hardLinkCount: number;
+}
+
 /** A socket of a sandbox, during its visit. */
 export interface SandboxSocket {
   readonly inode: string;
+  /** A process that has it open. */
+  readonly pid: number;
+  /** Undefined when it is no unix socket that was bound to a path. */
+  readFile(): SocketFile | undefined;
   /** Undefined when a socket of this kind lacks the option. */
   get(option: SocketOption): number | undefined;
   /** Does nothing when a socket of this kind, or in this state, lacks the option. */
@@ -57,14 +71,16 @@ export const visitFrozenSockets = async (
     const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1];
     if (inode !== undefined && !seen.has(inode)) {
       seen.add(inode);
-      borrowDescriptor(descriptor, (fd) => visit(toSocket(fd, inode)));
+      borrowDescriptor(descriptor, (fd) => visit(toSocket(fd, { inode, pid: descriptor.pid })));
     }
     await yielder();
   }
 };
 
-const toSocket = (fd: number, inode: string): SandboxSocket => ({
+const toSocket = (fd: number, { inode, pid }: { inode: string; pid: number }): SandboxSocket => ({
   inode,
+  pid,
+  readFile: () => readSocketFile(fd),
   get: ({ level, name }) => {
     const value = Buffer.alloc(4);
     const length = Buffer.from([value.length, 0, 0, 0]);
@@ -84,6 +100,29 @@ const toSocket = (fd: number, inode: string): SandboxSocket => ({
   },
   drop: () => void receive(fd, MSG_DONTWAIT),
 });
+
+/** linux/un.h: opens the file of a unix socket. */
+const SIOCUNIXFILE = 0x89e0;
+const DELETED = ' (deleted)';
+
+const readSocketFile = (socket: number): SocketFile | undefined => {
+  let file: number;
+  try {
+    file = ioctl(socket, SIOCUNIXFILE, 0);
+  } catch (error) {
+    // Sockets without a file, and of other kinds.
+    if (error instanceof SyscallError) return undefined;
+    throw error;
+  }
+  try {
+    const shown = readlinkSync(`/proc/self/fd/${file}`, 'buffer');
+    const isDeleted = shown.subarray(-DELETED.length).equals(Buffer.from(DELETED));
+    const path = isDeleted ? shown.subarray(0, -DELETED.length) : shown;
+    return { path, isDeleted, hardLinkCount: fstatSync(file).nlink };
+  } finally {
+    closeSync(file);
+  }
+};
 
 // linux/socket.h
 const [MSG_PEEK, MSG_DONTWAIT] = [0x2, 0x40];

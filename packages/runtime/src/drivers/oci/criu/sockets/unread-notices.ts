@@ -1,16 +1,17 @@
-import { RuntimeError } from '../../../../error.ts';
+import { ObstacleError } from '../../../../obstacle.ts';
+import { observeProcess } from '../processes/observe-process.ts';
 import type { SandboxSocket } from './sandbox-sockets.ts';
 
 /**
  * Discards multicast notices of the kernel, as that of a new address, from a netlink socket on which they were not
  * read: CRIU cannot dump such a socket with pending messages. A listener must expect to miss some, netlink(7). Does
- * nothing about other sockets. Throws `unavailable` when an answer is pending: a process may wait for it for ever.
+ * nothing about other sockets. Throws an `ObstacleError` when an answer is pending: a process may wait for it for ever.
  */
-export const dropUnreadNotices = ({ get, peek, drop }: SandboxSocket): void => {
+export const dropUnreadNotices = ({ pid, get, peek, drop }: SandboxSocket): void => {
   if (get(SO_DOMAIN) !== AF_NETLINK) return;
   for (let sender = peek(); sender !== undefined; sender = peek()) {
     if (sender.readUInt32LE(GROUPS_AT) === 0)
-      throw new RuntimeError('unavailable', 'a netlink socket holds an answer that a process has not read');
+      throw new ObstacleError({ kind: 'netlink_reply', process: observeProcess(pid) });
     drop();
   }
 };

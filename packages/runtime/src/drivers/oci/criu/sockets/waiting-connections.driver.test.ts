@@ -47,7 +47,10 @@ ${program}
 END
 setsid python3 /root/late.py > /root/log 2>&1 < /dev/null & until [ -s /root/ready ]; do sleep 0.05; done`,
     );
-    const refused = { code: 'unavailable', message: expect.stringContaining('closed by one end') };
+    const refused = {
+      code: 'blocked',
+      obstacle: { kind: 'pending_connection', process: { command: 'python3' } },
+    };
     await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
     expect(await instance.state()).toBe('running');
     const accept = 'touch /root/go; until [ -s /root/got ]; do sleep 0.05; done; cat /root/got';
