@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server as HttpServer, request } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -162,7 +162,8 @@ describe('tunnels', () => {
       peer.on('data', (data) => {
         bytes += data.length;
       });
-      peer.once('end', () => peer.end(`got ${bytes}`));
+      // Long after the agent has looked whether the caller is still there.
+      peer.once('end', () => setTimeout(() => peer.end(`got ${bytes}`), 700));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { socket } = await open(`localhost:${(server.address() as AddressInfo).port}`);
@@ -186,6 +187,27 @@ describe('tunnels', () => {
       expect((await open(authority)).status).toBe(400);
     },
   );
+
+  it('end when the caller goes away, although the server answers and never closes', async () => {
+    const countOpen = () => readdirSync(`/proc/${agent.pid}/fd`).length;
+    const peers: Socket[] = [];
+    const server = createTcpServer({ allowHalfOpen: true }, (peer) => {
+      peers.push(peer);
+      peer.on('error', () => undefined).resume();
+      peer.write('answer');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const before = countOpen();
+    for (let visit = 0; visit < 3; visit++) {
+      const { socket } = await open(`localhost:${port}`);
+      await once(socket, 'data');
+      socket.destroy();
+    }
+    await expect.poll(countOpen).toBeLessThanOrEqual(before);
+    for (const peer of peers) peer.destroy();
+    server.close();
+  });
 
   it('end when the caller goes away', async () => {
     const closed = Promise.withResolvers<void>();
