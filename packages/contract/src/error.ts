@@ -31,6 +31,14 @@ export interface ErrorBody {
   code: number;
   message: string;
   error_code?: string;
+  obstacle?: ErrorObstacle;
+}
+
+/** What inside a sandbox prevents keeping its memory. */
+export interface ErrorObstacle {
+  kind: string;
+  /** The process that holds it, by its pid in the sandbox. Undefined where it is not that of one process. */
+  process?: { pid: number; command: string };
 }
 
 export interface ApiErrorOptions {
@@ -38,6 +46,8 @@ export interface ApiErrorOptions {
   cause?: unknown;
   /** The open-ended `error_code` of the body, such as `sandbox_capacity_unavailable`. */
   reason?: string;
+  /** The `obstacle` of the body. */
+  obstacle?: ErrorObstacle;
   /** Headers of the response, such as `Retry-After` (whole seconds, only where waiting helps). */
   headers?: Record<string, string>;
 }
@@ -46,6 +56,7 @@ export interface ApiErrorOptions {
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly reason: string | undefined;
+  readonly obstacle: ErrorObstacle | undefined;
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
@@ -53,6 +64,7 @@ export class ApiError extends Error {
     this.name = 'ApiError';
     this.code = code;
     this.reason = options.reason;
+    this.obstacle = options.obstacle;
     this.headers = options.headers ?? {};
   }
 
@@ -90,6 +102,11 @@ const DEFAULT_REASONS: Partial<Record<ErrorCode, string>> = { unavailable: 'temp
 
 /** The JSON body that a caller receives for a thrown value. */
 export const toErrorBody = (error: unknown): ErrorBody => {
-  const { code, status, message, reason = DEFAULT_REASONS[code] } = toApiError(error);
-  return reason === undefined ? { code: status, message } : { code: status, message, error_code: reason };
+  const { code, status, message, obstacle, reason = DEFAULT_REASONS[code] } = toApiError(error);
+  return {
+    code: status,
+    message,
+    ...(reason !== undefined && { error_code: reason }),
+    ...(obstacle && { obstacle }),
+  };
 };

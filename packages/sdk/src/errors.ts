@@ -65,6 +65,32 @@ export class SandboxUnavailableError extends SandboxError {
   override readonly name: string = 'SandboxUnavailableError';
 }
 
+/** What inside a sandbox prevents keeping its memory. */
+export interface Obstacle {
+  /** As in `traced_process`; see the page on pauses. New values may appear. */
+  kind: string;
+  /** The process that holds it, by its pid in the sandbox. Absent where it is not that of one process. */
+  process?: { pid: number; command: string };
+}
+
+/**
+ * A pause, fork or snapshot cannot keep the memory of the sandbox because of what a program in it holds. The sandbox runs on.
+ * `retryable` is true where that ends by itself within seconds.
+ */
+export class MemoryNotKeptError extends SandboxError {
+  override readonly name: string = 'MemoryNotKeptError';
+  readonly obstacle: Obstacle;
+
+  constructor(
+    code: SandboxErrorCode,
+    message: string,
+    options: SandboxErrorOptions & { obstacle: Obstacle },
+  ) {
+    super(code, message, options);
+    this.obstacle = options.obstacle;
+  }
+}
+
 /** Too many requests, or too many sandboxes at once. */
 export class RateLimitError extends SandboxError {
   override readonly name: string = 'RateLimitError';

@@ -1,7 +1,9 @@
 export {
   AuthenticationError,
   InvalidArgumentError,
+  MemoryNotKeptError,
   NotFoundError,
+  type Obstacle,
   RateLimitError,
   SandboxError,
   type SandboxErrorCode,

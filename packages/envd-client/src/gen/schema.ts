@@ -216,6 +216,7 @@ export interface components {
             error_code?: string;
             /** @description For people; may change. Programs branch on `code`. */
             message: string;
+            obstacle?: components["schemas"]["Obstacle"];
         };
         /** @description The files to join, and the destination. */
         FileComposition: {
@@ -225,6 +226,24 @@ export interface components {
             source_paths: string[];
             /** @description As the query parameter of `/files`. */
             username?: string;
+        };
+        /**
+         * @description What inside the sandbox prevents keeping its memory, with `error_code` `memory_not_kept`. The sandbox runs on. With status 503 it
+         *     ends by itself within seconds, with 409 it does not.
+         */
+        Obstacle: {
+            /** @description New values may appear. */
+            kind: string;
+            /** @description The process that holds it. Absent where it is not that of one process. */
+            process?: {
+                /** @description The name that the process has given itself. */
+                command: string;
+                /**
+                 * Format: int32
+                 * @description The pid inside the sandbox.
+                 */
+                pid: number;
+            };
         };
         /** @description Sent by the edge for a sandbox that cannot respond. Both spellings of the id have the same value. */
         SandboxNotFoundError: {

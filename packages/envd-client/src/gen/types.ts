@@ -10,6 +10,9 @@ export type ErrorBody = components['schemas']['ErrorBody'];
 /** The files to join, and the destination. */
 export type FileComposition = components['schemas']['FileComposition'];
 
+/** What inside the sandbox prevents keeping its memory, with `error_code` `memory_not_kept`. The sandbox runs on. With status 503 it ends by itself within seconds, with 409 it does not. */
+export type Obstacle = components['schemas']['Obstacle'];
+
 /** Sent by the edge for a sandbox that cannot respond. Both spellings of the id have the same value. */
 export type SandboxNotFoundError = components['schemas']['SandboxNotFoundError'];
 

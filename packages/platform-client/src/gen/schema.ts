@@ -1664,6 +1664,7 @@ export interface components {
             error_code?: string;
             /** @description For people; may change. Programs branch on `code`. */
             message: string;
+            obstacle?: components["schemas"]["Obstacle"];
         };
         /** @description One file that differs between the two sides. */
         FileDifference: {
@@ -2029,6 +2030,24 @@ export interface components {
          * @enum {string}
          */
         NodeState: "ready" | "settling" | "unreachable" | "lost" | "unlisted";
+        /**
+         * @description What inside the sandbox prevents keeping its memory, with `error_code` `memory_not_kept`. The sandbox runs on. With status 503 it
+         *     ends by itself within seconds, with 409 it does not.
+         */
+        Obstacle: {
+            /** @description New values may appear. */
+            kind: string;
+            /** @description The process that holds it. Absent where it is not that of one process. */
+            process?: {
+                /** @description The name that the process has given itself. */
+                command: string;
+                /**
+                 * Format: int32
+                 * @description The pid inside the sandbox.
+                 */
+                pid: number;
+            };
+        };
         /** @description What a pause keeps. */
         PauseSandbox: {
             /**

@@ -124,6 +124,9 @@ export type NodeRoom = components['schemas']['NodeRoom'];
 /** `ready` takes sandboxes; `settling` has just come back; `unreachable` does not answer; `lost` has not for so long that what ran on it is lost; `unlisted` is not in the list with which the server was started. */
 export type NodeState = components['schemas']['NodeState'];
 
+/** What inside the sandbox prevents keeping its memory, with `error_code` `memory_not_kept`. The sandbox runs on. With status 503 it ends by itself within seconds, with 409 it does not. */
+export type Obstacle = components['schemas']['Obstacle'];
+
 /** What a pause keeps. */
 export type PauseSandbox = components['schemas']['PauseSandbox'];
 

@@ -1,5 +1,5 @@
 import { ApiError, invalid, unimplemented } from '@skerry/contract/error';
-import { type Features, isRuntimeError } from '@skerry/runtime';
+import { describeObstacle, type Features, isPassing, isRuntimeError, ObstacleError } from '@skerry/runtime';
 import { retryHeaders } from '../runtime-lost.ts';
 import type { PauseKind, SandboxState } from '../store/store.ts';
 
@@ -38,6 +38,9 @@ export const toPauseError = (cause: unknown, state: SandboxState | undefined): A
   if (becomes === undefined) {
     return new ApiError('internal', 'the sandbox could not be paused and has ended', { cause });
   }
+  const sentence = 'the sandbox cannot be paused with its memory now';
+  const obstacle = toObstacleError(cause, { sentence, outcome: becomes.replace(/^t/, 'T') });
+  if (obstacle !== undefined) return obstacle;
   if (isRuntimeError(cause, 'exhausted')) {
     const message = `this host has too little free space to pause the sandbox now; ${becomes}`;
     return new ApiError('unavailable', message, { cause, reason: NO_ROOM });
@@ -47,6 +50,34 @@ export const toPauseError = (cause: unknown, state: SandboxState | undefined): A
     return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });
   }
   return new ApiError('internal', `the sandbox could not be paused; ${becomes}`, { cause });
+};
+
+/**
+ * The error for the caller of a pause, fork or snapshot that something inside the sandbox prevents: 503 where it ends by
+ * itself within seconds, and 409 otherwise. Undefined for other causes. `sentence` tells what was requested, and `outcome` what
+ * became of the sandbox.
+ */
+export const toObstacleError = (
+  cause: unknown,
+  { sentence, outcome }: { sentence: string; outcome: string },
+): ApiError | undefined => {
+  if (!(cause instanceof ObstacleError)) return undefined;
+  const { obstacle } = cause;
+  const { kind, process } = obstacle;
+  const passes = isPassing(obstacle);
+  const advice = passes
+    ? 'Try again in a few seconds.'
+    : 'It stays so until the program changes that; "memory": false keeps the files alone.';
+  return new ApiError(
+    passes ? 'unavailable' : 'conflict',
+    `${sentence}: ${describeObstacle(obstacle)}. ${advice} ${outcome}.`,
+    {
+      cause,
+      reason: 'memory_not_kept',
+      obstacle: { kind, ...(process && { process }) },
+      headers: passes ? { 'Retry-After': '2' } : {},
+    },
+  );
 };
 
 const outcomes: Partial<Record<SandboxState, string>> = {

@@ -1,4 +1,4 @@
-import { RuntimeError } from '@skerry/runtime';
+import { ObstacleError, RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 
@@ -68,6 +68,25 @@ describe('pause', () => {
     fixture.runtime.fail('pause', new RuntimeError('exhausted', 'no space'));
     await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({ code: 'unavailable' });
   });
+
+  it.each([
+    ['409 when a program has to change', 'traced_process', 'conflict', {}],
+    ['503 when it ends by itself', 'unrest', 'unavailable', { 'Retry-After': '2' }],
+  ] as const)(
+    'says what inside prevents it, with %s, to every joined request',
+    async (_, kind, code, headers) => {
+      const id = await fixture.create();
+      const process = { pid: 12, command: 'gdb' };
+      fixture.runtime.fail('pause', new ObstacleError({ kind, process }));
+      const both = [fixture.plane.pausing.pause(id, 'memory'), fixture.plane.pausing.pause(id, 'memory')];
+      for (const result of await Promise.allSettled(both)) {
+        const message = expect.stringMatching(/process 12 \(gdb\) .*The sandbox is still running/s);
+        const reason = { code, message, headers, reason: 'memory_not_kept', obstacle: { kind, process } };
+        expect(result).toMatchObject({ status: 'rejected', reason });
+      }
+      expect((await fixture.rowOf(id))?.state).toBe('running');
+    },
+  );
 
   it('succeeds when only the response of the runtime was lost', async () => {
     const id = await fixture.create();

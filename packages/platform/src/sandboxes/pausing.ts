@@ -132,7 +132,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
     pause: async (id, kind) => {
       const current = transitions.current(id);
       if (current?.kind === `pause-${kind}`) {
-        await current.over;
+        await current.result;
         if ((await store.findSandbox(id))?.state === 'paused') return;
         throw toPauseError(
           new Error('the pause that was joined failed'),

@@ -8,7 +8,7 @@ import type { BuildRow } from '../store/build-store.ts';
 import type { PauseKind, SandboxRow, Store, TaggedSnapshot } from '../store/store.ts';
 import type { TemplatePart } from '../store/tags/tag-store.ts';
 import { findInstance } from './find-instance.ts';
-import { requireSnapshot } from './pause-error.ts';
+import { requireSnapshot, toObstacleError } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';
 import { explainMissing, toBusyError, toMissingError } from './visible-state.ts';
@@ -318,6 +318,9 @@ const toSnapshotError = (
     );
   }
   if (missing !== undefined) return missing;
+  const sentence = 'the memory of the sandbox cannot be captured now';
+  const obstacle = toObstacleError(cause, { sentence, outcome: 'The sandbox is unchanged' });
+  if (obstacle !== undefined) return obstacle;
   if (isRuntimeError(cause, 'unavailable')) {
     const message = 'the snapshot was interrupted; the sandbox is unchanged';
     return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });

@@ -15,6 +15,8 @@ export interface Transition {
   readonly kind: TransitionKind;
   /** Resolves when it is over, whatever its result. */
   readonly over: Promise<void>;
+  /** Rejects as its work. A caller that joins it awaits this. */
+  readonly result: Promise<unknown>;
   /** Ends it early; its caller may try again. */
   readonly interrupt?: () => void;
 }
@@ -64,7 +66,7 @@ export const createTransitions = ({
         () => undefined,
         () => undefined,
       );
-      underWay.set(id, { kind, over, ...options });
+      underWay.set(id, { kind, over, result, ...options });
       return result;
     },
     copied: async (id) => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import {
   AuthenticationError,
   InvalidArgumentError,
+  MemoryNotKeptError,
   NotFoundError,
   RateLimitError,
   SandboxError,
@@ -36,6 +37,23 @@ it('distinguishes the 502 of the edge, which names the sandbox, from one of a pr
   const body = { code: 502, message: 'The sandbox was not found', sandboxId: 'i1' };
   expect(fromResponse({ status: 502, headers, body })).toBeInstanceOf(SandboxUnavailableError);
   expect(fromResponse({ status: 502, headers, body: '<html>' })).toMatchObject({ code: 'unavailable' });
+});
+
+it.each([
+  [409, 'conflict', false],
+  [503, 'unavailable', true],
+])('says what prevents keeping memory, with HTTP %d', (status, code, retryable) => {
+  const obstacle = { kind: 'traced_process', process: { pid: 12, command: 'gdb' } };
+  const body = { code: status, message: 'why', error_code: 'memory_not_kept', obstacle };
+  const error = fromResponse({ status, headers: new Headers(), body });
+  expect(error).toBeInstanceOf(MemoryNotKeptError);
+  expect(error).toMatchObject({ code, retryable, message: 'why', obstacle });
+  const without = fromResponse({
+    status,
+    headers: new Headers(),
+    body: { ...body, obstacle: { kind: 'unrest' } },
+  });
+  expect(without).toMatchObject({ obstacle: { kind: 'unrest' } });
 });
 
 it.each([

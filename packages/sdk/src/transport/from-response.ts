@@ -1,4 +1,10 @@
-import { type SandboxError, type SandboxErrorCode, toSandboxError } from '../errors.ts';
+import {
+  MemoryNotKeptError,
+  type Obstacle,
+  type SandboxError,
+  type SandboxErrorCode,
+  toSandboxError,
+} from '../errors.ts';
 
 const codes: Record<number, SandboxErrorCode> = {
   400: 'invalid_argument',
@@ -34,7 +40,11 @@ export function fromResponse({ status, headers, body, cause }: HttpAnswer): Sand
   const code = status === 502 ? toGatewayCode(body) : (codes[status] ?? toCodeOfClass(status));
   const message =
     toRedirect(status, headers) ?? readString(body, 'message') ?? (readText(body) || `HTTP ${status}`);
-  return toSandboxError(code, message, { cause, requestId: headers.get('x-request-id') ?? undefined });
+  const options = { cause, requestId: headers.get('x-request-id') ?? undefined };
+  const obstacle = readObstacle(body);
+  return obstacle === undefined
+    ? toSandboxError(code, message, options)
+    : new MemoryNotKeptError(code, message, { ...options, obstacle });
 }
 
 /** No client follows a redirect: it would send tokens and files to an address that the service, or code in a sandbox, chooses. */
@@ -61,6 +71,16 @@ function readString(body: unknown, key: string): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const value: unknown = Reflect.get(body, key);
   return typeof value === 'string' ? value : undefined;
+}
+
+function readObstacle(body: unknown): Obstacle | undefined {
+  const obstacle: unknown = typeof body === 'object' && body !== null && Reflect.get(body, 'obstacle');
+  const kind = readString(obstacle, 'kind');
+  if (kind === undefined) return undefined;
+  const process: unknown = Reflect.get(obstacle as object, 'process');
+  const command = readString(process, 'command');
+  if (command === undefined) return { kind };
+  return { kind, process: { pid: Number(Reflect.get(process as object, 'pid')), command } };
 }
 
 function readText(body: unknown): string {

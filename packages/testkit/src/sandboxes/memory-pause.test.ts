@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findTraces } from '@skerry/runtime/suite-traces';
-import { Sandbox } from '@skerry/sdk';
+import { MemoryNotKeptError, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterNames, expectToGoOn, readCounters, startCounters } from '../stack/counters.ts';
+import { fetchByHost } from '../stack/fetch-by-host.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { expectToSurvive, startSurvivors } from '../stack/survivors.ts';
 
@@ -142,6 +143,71 @@ describe('a sandbox that is paused with its memory', () => {
     expect((await again.commands.run('echo $GREETING')).stdout).toBe('hallo\n');
     expect(await again.files.read('/proc/sys/kernel/random/boot_id')).toBe(bootId);
     await again.kill();
+  });
+
+  it('resumes beside a folder that has the name of a removed working folder, and so does its snapshot', async () => {
+    const sandbox = await create();
+    const setUp =
+      'mkdir app; cd app; sleep 1000 > /dev/null 2>&1 & cd ..; rm -rf app; mkdir app; touch app/new; echo $!';
+    const pid = (await sandbox.commands.run(setUp)).stdout.trim();
+    const { snapshotId } = await sandbox.createSnapshot();
+    await sandbox.pause();
+    const again = await Sandbox.connect(sandbox.sandboxId, stack.connection);
+    const copy = await Sandbox.create({ ...stack.connection, template: snapshotId });
+    for (const one of [again, copy]) {
+      const look = await one.commands.run(`ls -A /proc/${pid}/cwd app; ps -o comm= -p ${pid}`);
+      expect(look.stdout).toBe(`/proc/${pid}/cwd:\n\napp:\nnew\nsleep\n`);
+      await one.kill();
+    }
+  });
+
+  it('is refused to every caller with what prevents it, and the process that holds it, and runs on', async () => {
+    const sandbox = await create();
+    const program = `import os, time; f = os.memfd_create("program", os.MFD_CLOEXEC)
+os.write(f, open("/bin/sleep", "rb").read()); os.execve(f, ["sleep", "1000"], {})`;
+    const started = await sandbox.commands.run(
+      `python3 -c '${program}' > /dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.1; done; echo $!`,
+    );
+    const obstacle = {
+      kind: 'program_in_memory',
+      process: { pid: Number(started.stdout), command: expect.any(String) },
+    };
+    for (const act of [() => sandbox.pause(), () => sandbox.createSnapshot()]) {
+      const refused = await act().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(refused).toBeInstanceOf(MemoryNotKeptError);
+      expect(refused).toMatchObject({ code: 'conflict', retryable: false, obstacle });
+      const { message } = refused as Error;
+      expect(message).toContain(`process ${obstacle.process.pid} (`);
+      expect(message).not.toMatch(/criu|skerry-memory|\/proc/i);
+    }
+    const params = { path: { sandboxID: sandbox.sandboxId } };
+    const { error } = await stack.api.POST('/sandboxes/{sandboxID}/fork', { params });
+    expect(error).toMatchObject({ code: 409, error_code: 'memory_not_kept', obstacle });
+    expect((await infoOf(sandbox.sandboxId))?.state).toBe('running');
+    await sandbox.commands.run(`kill ${obstacle.process.pid}`);
+    await sandbox.pause();
+    await sandbox.kill();
+  });
+
+  it('ends the connections of a server that answers its visitors and never closes, each time', async () => {
+    const sandbox = await create();
+    const program = `import socket
+s = socket.create_server(("127.0.0.1", 8000)); open("/tmp/up", "w"); kept = []
+while True:
+    c, _ = s.accept(); kept.append(c); c.recv(9999); c.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nhi")`;
+    await sandbox.files.write('/tmp/server.py', program);
+    const up = 'python3 /tmp/server.py > /dev/null 2>&1 & until [ -e /tmp/up ]; do sleep 0.1; done';
+    await sandbox.commands.run(up);
+    for (let round = 0; round < 2; round++) {
+      const visits = [1, 2, 3].map(() => fetchByHost(`${sandbox.getUrl(8000)}/`));
+      for (const visit of await Promise.all(visits)) expect(visit.status).toBe(200);
+      await sandbox.pause();
+      await Sandbox.connect(sandbox.sandboxId, stack.connection);
+    }
+    await sandbox.kill();
   });
 
   it('is what autoPause makes of it at its end, unless the files are enough', async () => {
