@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
 import { contextsFile, findContext, readContexts } from './contexts.ts';
-import { dataFolderDefault, defaultDataFolder, readServerAddress } from './data-folder.ts';
+import { dataFolderDefault, defaultDataFolder, ROOT_DATA_FOLDER, readServerAddress } from './data-folder.ts';
 
 interface ConnectionFlags {
   apiUrl?: string;
@@ -69,7 +70,7 @@ export async function resolveConnection(
   throw new CliError(
     apiUrl
       ? 'no API key: pass --api-key or set SKERRY_API_KEY'
-      : `no server: start one with "skerry up", or pass --api-url and --api-key (looked in ${data})`,
+      : `no server: start one with "skerry up", or pass --api-url and --api-key (looked in ${data}${hasRootServer(data) ? '; one of root may run: eval "$(sudo skerry env)"' : ''})`,
   );
 }
 
@@ -88,3 +89,6 @@ function resolveContext(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connect
     ...(flags.domain || domain ? { domain: (flags.domain || domain) as string } : {}),
   };
 }
+
+/** Whether root has had a server on this machine whose folder this user cannot read. */
+const hasRootServer = (data: string): boolean => data !== ROOT_DATA_FOLDER && existsSync(ROOT_DATA_FOLDER);

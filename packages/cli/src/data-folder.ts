@@ -16,10 +16,13 @@ export interface ServerAddress {
   apiKey: string;
 }
 
+/** The default folder of a server of root. */
+export const ROOT_DATA_FOLDER = '/var/lib/skerry';
+
 /** The default folder of a server. */
 export function defaultDataFolder(): string {
   const isRoot = process.getuid?.() === 0 && currentRootlessState() === undefined;
-  return isRoot ? '/var/lib/skerry' : join(homedir(), '.local/share/skerry');
+  return isRoot ? ROOT_DATA_FOLDER : join(homedir(), '.local/share/skerry');
 }
 
 /** How help names that folder, for every user alike. */

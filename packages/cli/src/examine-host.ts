@@ -6,30 +6,34 @@ import { findLocations } from './locations.ts';
 import { enterRootlessNamespace, leaveRootlessNamespace, toRootlessOptions } from './rootless.ts';
 
 /**
- * Tries what sandboxes of this user need. For an ordinary user it first checks what a rootless namespace needs; if
+ * Tries what sandboxes of this user need, and yields each result as it ends. For an ordinary user it first checks what a rootless namespace needs; if
  * that succeeds, it re-executes this command in the namespace and checks the rest. Works beside the data folder, or at
- * its future place, so that it checks the right file system. Rejects if
+ * its future place, so that it checks the right file system. Throws if
  * programs that it would run as root were altered, or belong to another user.
  */
-export async function examineHost({
+export async function* examineHost({
   dataDir,
   criuProgram,
 }: {
   dataDir: string;
   /** A CRIU of this host to try instead of the downloaded one. */
   criuProgram?: string | undefined;
-}): Promise<ProbeResult[]> {
+}): AsyncGenerator<ProbeResult, void, undefined> {
   const scratchDir = toScratchFolder(resolve(dataDir));
   const { agentBundle } = findLocations();
   if (process.getuid?.() !== 0) {
-    const results = await probeHost({ agentBundle });
-    if (results.some(({ ok, needed }) => needed && !ok)) return results;
+    const results = await Array.fromAsync(probeHost({ agentBundle }));
+    if (results.some(({ ok, needed }) => needed && !ok)) {
+      yield* results;
+      return;
+    }
     await enterRootlessNamespace({ network: true });
   }
   const { rootless, stateDir } = toRootlessOptions();
   if (rootless && stateDir) {
     try {
-      return await probeHost({ agentBundle, scratchDir, rootless: { rootless, stateDir } });
+      yield* probeHost({ agentBundle, scratchDir, rootless: { rootless, stateDir } });
+      return;
     } finally {
       await leaveRootlessNamespace();
     }
@@ -41,7 +45,7 @@ export async function examineHost({
       throw new CliError(error.message);
     });
   }
-  return probeHost({
+  yield* probeHost({
     agentBundle,
     scratchDir,
     ...(criuProgram !== undefined ? { criuProgram } : existsSync(criuDir) && { criuDir }),

@@ -45,10 +45,13 @@ it('names the option that carries the key when the key is refused', () => {
 });
 
 it('has a hint for what is unknown, and for a value that the service refuses', () => {
-  expect(explainFailure(new SandboxError('not_found', 'sandbox "i1" not found'))).toEqual({
+  const missing = new SandboxError('not_found', 'sandbox "i1" not found');
+  expect(explainFailure(missing, 'sandbox')).toEqual({
     message: 'sandbox "i1" not found',
     hint: expect.stringContaining('skerry sandbox list'),
   });
+  expect(explainFailure(missing, 'template')?.hint).toContain('skerry template list');
+  expect(explainFailure(missing)?.hint).toBeUndefined();
   expect(explainFailure(new SandboxError('invalid_argument', 'too large'))?.hint).toContain('--help');
 });
 
@@ -66,4 +69,12 @@ it('names the option that chooses another port when one is taken', async () => {
 it('passes on what the command line says itself, and explains no defect', () => {
   expect(explainFailure(new CliError('name a command'))).toEqual({ message: 'name a command' });
   expect(explainFailure(new TypeError('x is undefined'))).toBeUndefined();
+});
+
+it('names the option that a user typed in place of the field of the request', () => {
+  const refused = new SandboxError(
+    'invalid_argument',
+    'body.timeout must be at most 3600, got 7200; body.other',
+  );
+  expect(explainFailure(refused)?.message).toBe('--timeout must be at most 3600, got 7200; body.other');
 });

@@ -1,5 +1,6 @@
 import { SandboxError, type SandboxErrorCode } from '@skerry/sdk';
 import { CliError } from './cli-error.ts';
+import { type Kind, toMissingHint } from './kind.ts';
 
 /** What a user reads of an error: one line, and where there is one, a line that says what to do. */
 export interface Explanation {
@@ -9,8 +10,6 @@ export interface Explanation {
 
 const apiHints: Partial<Record<SandboxErrorCode, string>> = {
   invalid_argument: '"--help" of the command shows what its options accept',
-  not_found:
-    '"skerry sandbox list" shows what there is; so do "snapshot list", "template list" and "node list"',
   resource_exhausted: 'end some sandboxes, or raise --max-sandboxes of "skerry up"',
   insufficient_storage: 'remove files in the sandbox, or make room on the disk of the server',
   unimplemented: '"skerry doctor" on the machine of the server says why, and how to enable it',
@@ -45,26 +44,46 @@ const connectionHints: Record<string, string> = {
 };
 
 /**
- * Explains an error of the API, of the operating system or of the command line. Undefined for any other, which is a defect of
- * this program.
+ * Explains an error of the API, of the operating system or of the command line; `kind` is what an unknown id or name stands for.
+ * Undefined for any other error, which is a defect of this program.
  */
-export function explainFailure(error: unknown): Explanation | undefined {
-  const explained = explain(error);
+export function explainFailure(error: unknown, kind?: Kind): Explanation | undefined {
+  const explained = explain(error, kind);
   return explained && { ...explained, message: toOneLine(explained.message) };
 }
 
 /** OpenSSL ends its messages with a line end. */
 const toOneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*/g, ' ');
 
-function explain(error: unknown): Explanation | undefined {
+function explain(error: unknown, kind: Kind | undefined): Explanation | undefined {
   if (error instanceof CliError) return { message: error.message };
-  if (error instanceof SandboxError) {
-    const hint = error.code === 'connection_failed' ? toConnectionHint(error) : apiHints[error.code];
-    return { message: error.message, hint };
-  }
+  if (error instanceof SandboxError) return { message: toTyped(error), hint: toHint(error, kind) };
   if (isSystemError(error)) return { message: error.message, hint: systemHints[error.code] };
   return undefined;
 }
+
+function toHint(error: SandboxError, kind: Kind | undefined): string | undefined {
+  if (error.code === 'connection_failed') return toConnectionHint(error);
+  if (error.code === 'not_found') return kind && toMissingHint(kind);
+  return apiHints[error.code];
+}
+
+/** The options of commands, by the field of a request that has their value. */
+const optionsOfFields: Record<string, string> = {
+  timeout: '--timeout',
+  envVars: '--env',
+  metadata: '--metadata',
+  name: '--name',
+  count: '--count',
+  memory: '--no-memory',
+  cpuCount: '--cpu',
+  memoryMB: '--memory',
+  tags: '--tag',
+};
+
+/** The message, with the names that a user has typed in place of those in the request. */
+const toTyped = ({ message }: SandboxError): string =>
+  message.replaceAll(/\bbody\.(\w+)/g, (field, name: string) => optionsOfFields[name] ?? field);
 
 function toConnectionHint(error: Error): string | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {

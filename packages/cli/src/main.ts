@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { endOnBrokenPipe } from './broken-pipe.ts';
 import { explainFailure } from './explain-failure.ts';
+import { type Kind, toKind } from './kind.ts';
 import { report, reportText } from './output/print.ts';
 import { createProgram } from './program.ts';
 
@@ -20,10 +21,14 @@ process.on('uncaughtException', (error) => {
 });
 
 const program = createProgram({ version });
+let kind: Kind | undefined;
+program.hook('preAction', (_program, command) => {
+  kind = toKind(command);
+});
 try {
   await program.parseAsync();
 } catch (error) {
-  const explained = explainFailure(error);
+  const explained = explainFailure(error, kind);
   // An error that this program does not know is a defect, whose report needs the place.
   if (program.opts<{ debug?: boolean }>().debug) reportText(toStack(error));
   if (explained === undefined)

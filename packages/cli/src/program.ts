@@ -6,13 +6,16 @@ import { removeContextCommand } from './commands/context/remove.ts';
 import { useContextCommand } from './commands/context/use.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { downCommand } from './commands/down.ts';
+import { envCommand } from './commands/env.ts';
 import { addExamples } from './commands/examples.ts';
+import { addForeignWords } from './commands/foreign-words.ts';
 import { loadImageCommand } from './commands/image/load.ts';
 import { saveImageCommand } from './commands/image/save.ts';
 import { nodeCommand } from './commands/node/node.ts';
 import { connectSandboxCommand } from './commands/sandbox/connect.ts';
 import { copySandboxCommand } from './commands/sandbox/cp.ts';
 import { createSandboxCommand } from './commands/sandbox/create.ts';
+import { sandboxEventsCommand } from './commands/sandbox/events.ts';
 import { execSandboxCommand } from './commands/sandbox/exec.ts';
 import { explainSandboxCommand } from './commands/sandbox/explain.ts';
 import { forkSandboxCommand } from './commands/sandbox/fork.ts';
@@ -33,6 +36,7 @@ import { diffSnapshotsCommand } from './commands/snapshot/diff.ts';
 import { listSnapshotsCommand } from './commands/snapshot/list.ts';
 import { logSnapshotCommand } from './commands/snapshot/log.ts';
 import { verifySnapshotCommand } from './commands/snapshot/verify.ts';
+import { statusCommand } from './commands/status.ts';
 import { storageUsageCommand } from './commands/system/df.ts';
 import { pruneStorageCommand } from './commands/system/prune.ts';
 import { buildTemplateCommand } from './commands/template/build.ts';
@@ -52,7 +56,7 @@ export function createProgram({ version }: { version: string }): Command {
     .enablePositionalOptions()
     .addCommand(openPortCommand());
   const sandbox = new Command('sandbox')
-    .description('work with sandboxes')
+    .description('all commands for sandboxes')
     .enablePositionalOptions()
     .addCommand(createSandboxCommand())
     .addCommand(runSandboxCommand())
@@ -64,6 +68,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(sandboxUrlCommand())
     .addCommand(port)
     .addCommand(sandboxLogsCommand())
+    .addCommand(sandboxEventsCommand())
     .addCommand(sandboxMetricsCommand())
     .addCommand(explainSandboxCommand())
     .addCommand(pauseSandboxCommand())
@@ -111,17 +116,30 @@ export function createProgram({ version }: { version: string }): Command {
     .version(version)
     .option('--debug', 'show where an error happened')
     .enablePositionalOptions()
+    .commandsGroup('Sandboxes:')
+    .addCommand(createSandboxCommand())
+    .addCommand(runSandboxCommand())
+    .addCommand(execSandboxCommand())
+    .addCommand(copySandboxCommand())
+    .addCommand(listSandboxesCommand({ name: 'ls', alias: 'list' }))
+    .addCommand(sandboxLogsCommand())
+    .addCommand(killSandboxCommand({ name: 'rm', alias: 'kill' }))
+    .addCommand(sandbox)
+    .commandsGroup('Server:')
     .addCommand(upCommand())
-    .addCommand(serverCommand())
-    .addCommand(nodeCommand({ version }))
+    .addCommand(statusCommand({ version }))
+    .addCommand(envCommand())
     .addCommand(downCommand())
     .addCommand(doctorCommand())
-    .addCommand(sandbox)
+    .addCommand(serverCommand())
+    .addCommand(nodeCommand({ version }))
+    .commandsGroup('Templates, snapshots and the rest:')
     .addCommand(snapshot)
     .addCommand(template)
     .addCommand(image)
     .addCommand(system)
     .addCommand(context);
+  addForeignWords(program, sandbox);
   addCompletionCommand(program);
   addExamples(program);
   reportErrors(program);

@@ -1,6 +1,7 @@
+import type { ProbeResult } from '@skerry/runtime';
 import { Command, Option } from 'commander';
 import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
-import { printJson, printLine, report } from '../output/print.ts';
+import { printJson, printLine, printLines, report } from '../output/print.ts';
 
 /** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when a check failed. */
 export function doctorCommand(): Command {
@@ -23,12 +24,32 @@ export function doctorCommand(): Command {
       };
       // A probe removes its sandbox, mounts and links at its end; a signal would prevent that.
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, finish);
-      const results = await examineHost({ dataDir: data, criuProgram: criu });
-      if (json) printJson(results);
-      for (const { name, ok, found, mend } of json ? [] : results) {
-        printLine(`${ok ? 'ok  ' : 'OFF '} ${name}: ${found}`);
-        if (!ok && mend) printLine(`       fix: ${mend}`);
+      const results: ProbeResult[] = [];
+      for await (const result of examineHost({ dataDir: data, criuProgram: criu })) {
+        results.push(result);
+        if (!json) printResult(result);
       }
-      if (interrupted || results.some(({ ok, needed }) => needed && !ok)) process.exitCode = 1;
+      if (json) printJson(results);
+      else printLines(['', summarize(results)]);
+      if (interrupted || results.some(isObstacle)) process.exitCode = 1;
     });
+}
+
+const isObstacle = ({ ok, needed }: ProbeResult): boolean => needed && !ok;
+
+function printResult({ name, ok, found, mend }: ProbeResult): void {
+  printLine(`${ok ? 'ok  ' : 'OFF '} ${name}: ${found}`);
+  if (!ok && mend) printLine(`       fix: ${mend}`);
+}
+
+/** One line: whether sandboxes can be made here, and what they would lack. */
+function summarize(results: readonly ProbeResult[]): string {
+  const namesOf = (some: readonly ProbeResult[]): string => some.map(({ name }) => name).join(', ');
+  const obstacles = results.filter(isObstacle);
+  if (obstacles.length > 0)
+    return `no sandbox can be made on this host yet: ${namesOf(obstacles)}; the lines "fix" say what to do`;
+  const off = results.filter(({ ok }) => !ok);
+  return off.length === 0
+    ? 'sandboxes can be made on this host, with every feature'
+    : `sandboxes can be made on this host, without: ${namesOf(off)}`;
 }

@@ -1,33 +1,42 @@
 import { SandboxError, type SandboxErrorCode } from '@skerry/sdk';
 import { explainFailure } from '../explain-failure.ts';
+import type { Kind } from '../kind.ts';
 import { printJson, report, reportText } from '../output/print.ts';
 
 export interface ForEachOptions<Result> {
   ids: readonly string[];
   act: (id: string) => Promise<Result>;
-  /** Prints a JSON object a line: the id by this key, and what `toFields` makes of the result, or the error. */
-  json?:
-    | { key: 'sandboxId' | 'snapshotId' | 'template' | 'key' | 'node'; toFields: (result: Result) => object }
-    | undefined;
+  kind: Kind;
+  /** Prints a JSON object a line: the id, and what this makes of the result, or the error. */
+  toJson?: ((result: Result) => object) | false | undefined;
 }
+
+/** The name of the id in that object. */
+const keys = {
+  sandbox: 'sandboxId',
+  snapshot: 'snapshotId',
+  template: 'template',
+  result: 'key',
+  node: 'node',
+} satisfies Record<Kind, string>;
 
 /**
  * Runs the action for each id in turn. An error of the service is printed as a line, the next id follows, and the status of this
  * process becomes 1. Hints follow at the end, each once.
  */
-export async function forEach<Result>({ ids, act, json }: ForEachOptions<Result>): Promise<void> {
+export async function forEach<Result>({ ids, act, kind, toJson }: ForEachOptions<Result>): Promise<void> {
   const hints = new Set<string>();
   for (const id of ids) {
     try {
       const result = await act(id);
-      if (json) printJson({ [json.key]: id, ...json.toFields(result) });
+      if (toJson) printJson({ [keys[kind]]: id, ...toJson(result) });
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
       process.exitCode = 1;
-      if (json) printJson({ [json.key]: id, error: toPlainError(error) });
+      if (toJson) printJson({ [keys[kind]]: id, error: toPlainError(error) });
       else {
         report(`${id}: ${error.message}`);
-        const hint = explainFailure(error)?.hint;
+        const hint = explainFailure(error, kind)?.hint;
         if (hint !== undefined) hints.add(hint);
       }
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseDuration } from './parse-duration.ts';
+import { parseDuration, parseTimeToLive } from './parse-duration.ts';
 
 it.each([
   ['90', 90],
@@ -17,3 +17,8 @@ it.each(['', '0', '0s', '-1', '1.5', 'm', '10 m', '10x', '1m30', '99999999999999
     expect(() => parseDuration(text)).toThrow(/at least 1 second, written 90, 90s, 10m or 1h30m/);
   },
 );
+
+it('refuses a time to live of more than a day', () => {
+  expect(parseTimeToLive('24h')).toBe(86_400);
+  expect(() => parseTimeToLive('2d')).toThrow('a sandbox lives for 24h at most');
+});

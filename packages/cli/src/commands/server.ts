@@ -41,9 +41,11 @@ interface ServerFlags
 
 /** `skerry server`: serves in the foreground until SIGINT or SIGTERM; sandboxes on the nodes keep running. */
 export function serverCommand(): Command {
-  const command = new Command('server').description(
-    'start the service without sandboxes of its own: they are on nodes, each of which runs "skerry node"',
-  );
+  const command = new Command('server')
+    .summary('start the service for sandboxes on nodes')
+    .description(
+      'start the service without sandboxes of its own: they are on nodes, each of which runs "skerry node"',
+    );
   withBuildOptions(withServingOptions(withDataOption(command), { parseSandboxes: parseTotalCount }))
     .option(
       '--node <name=host:port>',

@@ -34,3 +34,21 @@ it('writes only the levels from the chosen one on, by default from info', () => 
   expect(write({ level: 'debug' })).toEqual(['debug', 'info', 'warn', 'error']);
   expect(write({ level: 'error' })).toEqual(['error']);
 });
+
+it('writes a line for a person with the time, the fields, and the causes of an error without a stack', () => {
+  const lines: string[] = [];
+  const log = createLog({ write: (line) => void lines.push(line), isForPerson: true });
+  const cause = new Error('no space left');
+  log.warn('sandbox did not start', {
+    sandboxId: 'i1',
+    tookMs: 12,
+    node: undefined,
+    kind: null,
+    error: new Error('the host is full', { cause }),
+  });
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^\d\d:\d\d:\d\d {2}warn {3}sandbox did not start {2}sandboxId=i1 {2}tookMs=12 {2}error="the host is full: no space left"$/,
+    ),
+  ]);
+});

@@ -49,6 +49,25 @@ it('writes a line with the time for each message elsewhere, and none again', () 
   expect(text()).toBe('[0 s] unpacking\na warning\n[12 s] saving\n');
 });
 
+it('writes the lines of a step below its message, and its time below them', () => {
+  const { line, text, clock } = collect(true, 20);
+  line.show({ message: 'a step with a long title' });
+  line.writeBelow('first');
+  clock.nowMs = 2_000;
+  line.writeBelow('second');
+  line.show({ message: 'short' });
+  line.writeBelow('of it');
+  line[Symbol.dispose]();
+  expect(text().replaceAll('\r\u001b[K', '|')).toBe(
+    '|a step with … (0 s)|a step with a long title\n|first\n|  (0 s)|second\n|  (2 s)\n|short (0 s)|short\n|of it\n|  (0 s)\n',
+  );
+  const piped = collect(false);
+  piped.line.show({ message: 'a step' });
+  piped.line.writeBelow('first');
+  piped.line[Symbol.dispose]();
+  expect(piped.text()).toBe('[0 s] a step\nfirst\n');
+});
+
 it('shows no control character of a message or a line', () => {
   for (const isTTY of [true, false]) {
     const { line, text } = collect(isTTY);

@@ -19,6 +19,8 @@ export interface ProgressLine extends Disposable {
   show(progress: StartProgress): void;
   /** Writes a line of others without mixing it with that line. */
   writeLine(line: string): void;
+  /** Writes a line of the step in progress below its message, where the time of the step then follows the last line. */
+  writeBelow(line: string): void;
 }
 
 const ERASE_LINE = '\r\u001b[K';
@@ -36,12 +38,15 @@ export function createProgressLine(
   let firstAt: number | undefined;
   let last: string | undefined;
   let isCut = false;
+  /** Whether the message of the step is above, and only its time is drawn. */
+  let isAbove = false;
   const draw = (columns = Number.POSITIVE_INFINITY): void => {
     if (step === undefined) return;
     const part = step.fraction === undefined ? '' : `${Math.round(step.fraction * 100)} %, `;
     const rest = ` (${part}${Math.round((now() - step.startedAt) / 1000)} s)`;
-    const message = cut(step.message, columns - rest.length - 1);
-    isCut = message !== step.message;
+    const whole = isAbove ? ' ' : step.message;
+    const message = cut(whole, columns - rest.length - 1);
+    isCut = message !== whole;
     stream.write(`${ERASE_LINE}${message}${rest}`);
   };
   const drawInWidth = (): void => draw(stream.columns || undefined);
@@ -50,6 +55,7 @@ export function createProgressLine(
     if (isCut) draw();
     if (step !== undefined) stream.write('\n');
     step = undefined;
+    isAbove = false;
     clearInterval(timer);
     timer = undefined;
   };
@@ -72,6 +78,11 @@ export function createProgressLine(
       if (step !== undefined) stream.write(ERASE_LINE);
       stream.write(`${toPrintable(line)}\n`);
       drawInWidth();
+    },
+    writeBelow(line) {
+      if (step !== undefined && !isAbove) stream.write(`${ERASE_LINE}${step.message}\n`);
+      isAbove = step !== undefined;
+      this.writeLine(line);
     },
     [Symbol.dispose]: end,
   };

@@ -17,6 +17,7 @@ import {
   type Subscription,
 } from './output/process-output.ts';
 import { writeStream } from './output/write-stream.ts';
+import { createOutputLog } from './output-log.ts';
 import { createProcessTable, type ProcessEntry } from './process-table.ts';
 import type { RunningProcess } from './running-process.ts';
 import { startProcess } from './start-process.ts';
@@ -133,11 +134,12 @@ const writeInput = async (
 export const createProcessService = ({ settings, log }: { settings: SettingsStore; log: SandboxLog }) => {
   const table = createProcessTable();
   const budget = createOutputBudget();
+  const outputLog = createOutputLog(log);
   return {
     list: () => ({ processes: table.live().map(toInfo) }),
 
     async *start(request, context) {
-      const { process: config, pty, tag, stdin, skerryHoldMs: holdMs } = request;
+      const { process: config, pty, tag, stdin, skerryHoldMs: holdMs, skerryLogOutput } = request;
       if (config === undefined) throw invalid('process is missing');
       // A bad header must fail before anything runs.
       keepaliveMsOf(context);
@@ -145,12 +147,14 @@ export const createProcessService = ({ settings, log }: { settings: SettingsStor
         table,
         budget,
         log,
+        outputLog,
         settings: settings.current,
         user: userOf(context),
         config,
         tag,
         stdin: stdin ?? true,
         terminalSize: pty && parseTerminalSize(pty.size),
+        logsOutput: skerryLogOutput ?? false,
         lifetimeMs: context.timeoutMs(),
       });
       yield* events(entry, { offset: 0, holdMs }, { asked: false, context });

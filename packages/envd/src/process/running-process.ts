@@ -3,6 +3,7 @@ import { ApiError } from '@skerry/contract/error';
 import type { ExitStatus } from './exit-status.ts';
 import type { OutputBudget } from './output/output-budget.ts';
 import { createProcessOutput, type ProcessOutput } from './output/process-output.ts';
+import type { ProcessOutputLog } from './output-log.ts';
 import type { Output, Spawned } from './spawn-process.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -23,6 +24,9 @@ export interface RunningProcess {
 export interface RunningProcessOptions {
   budget: OutputBudget;
   onEnd: (status: ExitStatus) => void;
+  /** Gets the output of pipes too: all of it with `logsAll`, else what no caller reads. */
+  log?: ProcessOutputLog;
+  logsAll?: boolean;
   /** How long a process waits for its only readers before they are dropped. */
   stallMs?: number;
 }
@@ -34,7 +38,7 @@ const LAST_OUTPUT_MS = 50;
 /** Takes over a process that was just spawned. Its output is read from the start, also without subscribers. */
 export const createRunningProcess = (spawned: Spawned, options: RunningProcessOptions): RunningProcess => {
   const { pid, stdin, terminal, outputs } = spawned;
-  const { onEnd, budget, stallMs } = options;
+  const { onEnd, budget, log, logsAll = false, stallMs } = options;
   let openPipes = outputs.length;
   let status: ExitStatus | undefined;
   let isSignalled = false;
@@ -52,7 +56,10 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
   });
 
   const read = ({ kind, open }: Output): Socket => {
-    const pipe = open((bytes) => output.write(kind, bytes));
+    const pipe = open((bytes) => {
+      if (kind !== 'pty' && (logsAll || output.isUnread)) log?.write(kind, bytes);
+      output.write(kind, bytes);
+    });
     // Also how a terminal says that no process has it open (EIO).
     pipe.on('error', () => pipe.destroy());
     pipe.once('close', () => {
@@ -68,6 +75,7 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
     stdin?.destroy();
     // A grandchild may continue to write: resume reading, or it would block for ever.
     output.end(last);
+    log?.end();
     onEnd(last);
   };
 

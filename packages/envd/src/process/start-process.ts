@@ -9,6 +9,7 @@ import { ExecFailure } from './exec-failure.ts';
 import { toExitStatus } from './exit-status.ts';
 import type { OutputBudget } from './output/output-budget.ts';
 import { createProcessOutput } from './output/process-output.ts';
+import type { OutputLog } from './output-log.ts';
 import { logProcess } from './process-log.ts';
 import type { ProcessConfig, ProcessEntry, ProcessTable } from './process-table.ts';
 import { createRunningProcess } from './running-process.ts';
@@ -20,6 +21,7 @@ export interface StartOptions {
   table: ProcessTable;
   budget: OutputBudget;
   log: SandboxLog;
+  outputLog: OutputLog;
   settings: Settings;
   user: User;
   config: ProcessConfig;
@@ -28,6 +30,8 @@ export interface StartOptions {
   stdin: boolean;
   /** Undefined for pipes. */
   terminalSize: TerminalSize | undefined;
+  /** Whether all output of pipes goes to the log, also what a caller reads. */
+  logsOutput: boolean;
   /** The process is killed after this time. */
   lifetimeMs: number | undefined;
 }
@@ -55,7 +59,7 @@ const enterFailure = (options: StartOptions, failure: ExecFailure): ProcessEntry
  * `invalid_argument` for a bad `cwd`, `cmd` or variable name, and `resource_exhausted` when the sandbox has no room for another process.
  */
 export const startProcess = async (options: StartOptions): Promise<ProcessEntry> => {
-  const { table, budget, settings, user, config, tag, stdin, terminalSize, lifetimeMs } = options;
+  const { table, budget, outputLog, settings, user, config, tag, stdin, terminalSize, lifetimeMs } = options;
   if (config.cmd === '') throw invalid('process.cmd must not be empty');
   const requested = parseEnvVars(config.envs, 'process.envs');
   const cwd = parsePath(config.cwd ?? '', { user, workdir: settings.defaultWorkdir });
@@ -70,6 +74,8 @@ export const startProcess = async (options: StartOptions): Promise<ProcessEntry>
     let lifetime: NodeJS.Timeout | undefined;
     const running = createRunningProcess(spawned, {
       budget,
+      log: outputLog.of(spawned.pid),
+      logsAll: options.logsOutput,
       onEnd(status) {
         clearTimeout(lifetime);
         table.markEnded(entry);

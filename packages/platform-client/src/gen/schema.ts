@@ -161,7 +161,8 @@ export interface paths {
          *     least `level`, `logger` and `message`.
          *
          *     The service wrote entries whose `logger` is `platform`. All others come from the agent inside, which runs among
-         *     the programs of the sandbox, so do not trust them.
+         *     the programs of the sandbox, so do not trust them. Those of `stdout` and `stderr` are lines that programs have printed, a bounded
+         *     amount: the start command of the template, commands that set `skerry_log_output`, and others while no caller reads their output.
          *
          *     A page has more entries than `limit` where its last millisecond would be incomplete, or be that of `start`: callers who
          *     continue at the time of the last entry miss none.

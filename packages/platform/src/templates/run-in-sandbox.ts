@@ -12,6 +12,8 @@ export interface SandboxCommand {
   user: string;
   cwd: string;
   env: Readonly<Record<string, string>>;
+  /** Whether its output also goes to the log of the sandbox. */
+  logsOutput?: boolean;
 }
 
 /** The agent knows no user of that name. The message is the agent's. */
@@ -69,10 +71,14 @@ export const createSandboxRunner = (
   });
 
   return {
-    run: async ({ file, args, user, cwd, env }, { onLine, onStart, endsAll = false, signal }) => {
+    run: async (
+      { file, args, user, cwd, env, logsOutput = false },
+      { onLine, onStart, endsAll = false, signal },
+    ) => {
       const lines = [createLineReader(onLine), createLineReader(onLine)] as const;
       const process = { cmd: file, args: [...args], envs: { ...env }, cwd };
-      const events = client.process.start({ process, stdin: false }, { signal, headers: toHeaders(user) });
+      const request = { process, stdin: false, ...(logsOutput && { skerryLogOutput: true }) };
+      const events = client.process.start(request, { signal, headers: toHeaders(user) });
       let exitCode: number | undefined;
       let ending: Promise<void> | undefined;
       try {

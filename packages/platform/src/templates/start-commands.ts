@@ -92,7 +92,8 @@ const runStart = (
 ): RunningStart => {
   const text = commands.startCmd ?? '';
   const { promise: begun, resolve: onStart } = Promise.withResolvers<void>();
-  const ended = runner.run(toCommand(commands, text, commands.startWords), { onLine, onStart, signal });
+  const command = { ...toCommand(commands, text, commands.startWords), logsOutput: true };
+  const ended = runner.run(command, { onLine, onStart, signal });
   const failed = ended.then(
     (status) => {
       if (status !== 0)

@@ -29,7 +29,7 @@ beforeAll(async () => {
   // On a disk, as a data folder should be.
   dir = await mkdtemp('/var/tmp/probes-');
   agentBundle = await prepareSuiteBundle(bundles);
-  results = await probeHost({ agentBundle, scratchDir: dir, criuDir, runscPath });
+  results = await Array.fromAsync(probeHost({ agentBundle, scratchDir: dir, criuDir, runscPath }));
 });
 afterAll(async () => {
   for (const path of [dir, bundles]) await rm(path, { recursive: true, force: true });
@@ -43,7 +43,7 @@ async function probeWithout(
   user?: { uid: number; gid: number },
 ): Promise<ProbeResult[]> {
   const module = fileURLToPath(new URL('./probe-host.ts', import.meta.url));
-  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost(${JSON.stringify({ agentBundle, scratchDir: dir, criuDir, runscPath })})));`;
+  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await Array.fromAsync(probeHost(${JSON.stringify({ agentBundle, scratchDir: dir, criuDir, runscPath })}))));`;
   const prepare = (): void => {
     for (const target of globSync(patterns))
       mount({ source: '/dev/null', target, type: 'none', flags: MountFlag.bind, data: '' });

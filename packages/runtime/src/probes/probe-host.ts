@@ -34,62 +34,65 @@ export interface ProbeOptions extends SandboxProbeOptions {
 }
 
 /**
- * Tries everything that sandboxes need of this host and reports each result. Says which versions are too old to be safe. Takes a second or two, works in a folder
- * of its own below `scratchDir`, which should be on the file system of the data folder, and leaves nothing behind.
- * Without root, of the host or of a rootless namespace, it reports what a rootless namespace needs. Tries nothing on a
+ * Tries everything that sandboxes need of this host and yields each result as it ends. Says which versions are too old to be safe. Takes
+ * a second or two, works in a folder of its own below `scratchDir`, which should be on the file system of the data folder, and leaves
+ * nothing behind. Without root, of the host or of a rootless namespace, it reports what a rootless namespace needs. Tries nothing on a
  * host whose own settings exclude sandboxes.
  */
-export async function probeHost(options: ProbeOptions): Promise<ProbeResult[]> {
+export async function* probeHost(options: ProbeOptions): AsyncGenerator<ProbeResult, void, undefined> {
   const root = await probeRoot();
   const isRoot = process.geteuid?.() === 0;
-  if (!root.ok && isRoot) return [root];
+  if (!root.ok && isRoot) {
+    yield root;
+    return;
+  }
   const isRootless = !isRoot || options.rootless !== undefined;
   const facts = readHostFacts();
-  const first = isRootless ? await describeUser() : root;
+  yield isRootless ? await describeUser() : root;
   const checks = checkHost({
     rootless: isRootless,
     facts,
     ...(isRootless ? {} : { limitsSwap: limitsSwap() }),
   });
-  if (checks.some(({ ok, needed }) => needed && !ok)) return [first, ...checks];
-  return [first, ...checks, ...(isRoot ? await tryParts(options) : await probeUser(facts))];
+  yield* checks;
+  if (checks.some(({ ok, needed }) => needed && !ok)) return;
+  if (isRoot) yield* tryParts(options);
+  else yield* await probeUser(facts);
 }
 
-async function tryParts(options: ProbeOptions): Promise<ProbeResult[]> {
+async function* tryParts(options: ProbeOptions): AsyncGenerator<ProbeResult, void, undefined> {
   const { rootless } = options;
   // Not in /tmp, which may be in memory, where a loop device behaves differently.
   const parent = options.scratchDir ?? '/var/tmp';
   const folder = await mkdtemp(join(parent, 'skerry-probe-')).catch((error: Error) => error);
-  if (folder instanceof Error) return [toRefusedFolder(parent, folder)];
+  if (folder instanceof Error) {
+    yield toRefusedFolder(parent, folder);
+    return;
+  }
   try {
+    if (rootless) yield describeRootlessNamespace();
     const refusedMount = checkDataFolder(await realpath(folder));
-    const mount = refusedMount === undefined ? [] : [refusedMount];
-    const programs = await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
-    if (rootless)
-      return [
-        describeRootlessNamespace(),
-        ...mount,
-        ...programs,
-        ...describeLimits(rootless.stateDir),
-        ...(await probeRootless(folder, rootless)),
-        ...(await describeVersions()),
-      ];
-    const mounts = await probeMounts(folder);
+    if (refusedMount !== undefined) yield refusedMount;
+    yield* await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
+    if (rootless) {
+      yield* describeLimits(rootless.stateDir);
+      yield* probeRootless(folder, rootless);
+      yield* await describeVersions();
+      return;
+    }
+    yield* await probeMounts(folder);
+    yield* describeSockets();
     const network = await probeNetwork({ dir: folder });
-    const ways = network.ok ? [await probeForwarding({ dir: folder }), await probeResolvers()] : [];
-    return [
-      ...mount,
-      ...programs,
-      ...mounts,
-      ...describeSockets(),
-      network,
-      ...ways,
-      ...(await probeSandboxes(folder, options)),
-      ...(await describeVersions({
-        criu: options.criuDir === undefined ? undefined : toCriuCommand(options.criuDir, 'criu'),
-        runsc: [options.runscPath ?? 'runsc'],
-      })),
-    ];
+    yield network;
+    if (network.ok) {
+      yield await probeForwarding({ dir: folder });
+      yield await probeResolvers();
+    }
+    yield* probeSandboxes(folder, options);
+    yield* await describeVersions({
+      criu: options.criuDir === undefined ? undefined : toCriuCommand(options.criuDir, 'criu'),
+      runsc: [options.runscPath ?? 'runsc'],
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

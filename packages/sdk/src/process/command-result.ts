@@ -13,7 +13,10 @@ export interface CommandResult {
   signal?: number;
 }
 
-/** Thrown when a command ended with an exit code other than 0. It has the fields of a successful result. */
+/**
+ * Thrown when a command ended with an exit code other than 0. It has the fields of a successful result; the message ends with the last
+ * line of `stderr`.
+ */
 export class CommandExitError extends SandboxError implements CommandResult {
   override readonly name: string = 'CommandExitError';
   readonly exitCode: number;
@@ -24,13 +27,22 @@ export class CommandExitError extends SandboxError implements CommandResult {
 
   constructor(result: CommandResult) {
     const error = result.error ?? `exit status ${result.exitCode}`;
-    super('command_failed', `the command ended with ${error}`);
+    const lastLine = toLastLine(result.stderr);
+    super('command_failed', `the command ended with ${error}${lastLine === '' ? '' : `: ${lastLine}`}`);
     this.exitCode = result.exitCode;
     this.stdout = result.stdout;
     this.stderr = result.stderr;
     this.error = error;
     if (result.signal !== undefined) this.signal = result.signal;
   }
+}
+
+const MAX_LINE_LENGTH = 200;
+
+/** The last line of the text that is not empty: most programs say there what went wrong. */
+function toLastLine(text: string): string {
+  const line = text.trimEnd().split('\n').at(-1)?.trim() ?? '';
+  return line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line;
 }
 
 /**

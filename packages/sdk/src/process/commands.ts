@@ -24,6 +24,13 @@ export interface RunOptions extends AgentCallOptions, OutputListeners {
   envs?: Record<string, string> | undefined;
   /** Timeout of the command in milliseconds, after which it is killed. 0 means no timeout. Default 60 000. */
   timeoutMs?: number | undefined;
+  /**
+   * Also write its output to the log of the sandbox, a bounded amount. Default: that of commands in the background. Of others, only
+   * what no program reads is there.
+   */
+  logOutput?: boolean | undefined;
+  /** Arbitrary text, which `list` and the log of the sandbox show of the command. */
+  tag?: string | undefined;
   /** Keep stdin open for `sendStdin` and `streamStdin`. Default: it reads an empty stdin. */
   stdin?: boolean | undefined;
 }
@@ -58,13 +65,14 @@ export class Commands {
 
   /**
    * Runs a command line in a login shell and resolves when it has ended with exit code 0; throws `CommandExitError`
-   * for any other. In the background it resolves when the command has started. Aborting `signal` kills the command.
+   * for any other. In the background it resolves when the command has started, and its output is also in the log of the sandbox. Aborting `signal` kills the command.
    */
   run(command: string, options: RunOptions & { background: true }): Promise<CommandHandle>;
   run(command: string, options?: RunOptions & { background?: false }): Promise<CommandResult>;
   run(command: string, options?: RunOptions): Promise<CommandHandle | CommandResult>;
   async run(command: string, options: RunOptions = {}): Promise<CommandHandle | CommandResult> {
-    const { cwd, envs, stdin = false, timeoutMs = defaultTimeoutMs } = options;
+    const { cwd, envs, stdin = false, timeoutMs = defaultTimeoutMs, background = false } = options;
+    const { logOutput = background, tag } = options;
     const handle = await this.#follow(
       { ...options, timeoutMs, killSignal: options.signal },
       async (opening) => {
@@ -79,6 +87,8 @@ export class Commands {
               },
               stdin,
               skerryHoldMs,
+              ...(logOutput ? { skerryLogOutput: true } : {}),
+              ...(tag === undefined ? {} : { tag }),
             },
             rpc,
           ),
@@ -86,7 +96,7 @@ export class Commands {
         return { ...opened, offset: 0 };
       },
     );
-    return options.background ? handle : handle.wait();
+    return background ? handle : handle.wait();
   }
 
   /**

@@ -15,6 +15,8 @@ export interface SandboxInfo {
   startedAt: Date;
   /** When it expires. When paused, the time of the pause. */
   endAt: Date;
+  /** What happens then. Absent in a listing. */
+  onEnd?: 'kill' | 'pause';
   cpuCount: number;
   memoryMiB: number;
   diskSizeMiB: number;
@@ -26,7 +28,9 @@ export interface SandboxInfo {
 }
 
 /** @internal */
-export function toSandboxInfo(sandbox: components['schemas']['ListedSandbox']): SandboxInfo {
+export function toSandboxInfo(
+  sandbox: components['schemas']['ListedSandbox'] & Pick<components['schemas']['SandboxDetail'], 'lifecycle'>,
+): SandboxInfo {
   return {
     sandboxId: sandbox.sandboxID,
     templateId: sandbox.templateID,
@@ -34,6 +38,7 @@ export function toSandboxInfo(sandbox: components['schemas']['ListedSandbox']): 
     state: sandbox.state,
     startedAt: new Date(sandbox.startedAt),
     endAt: new Date(sandbox.endAt),
+    ...(sandbox.lifecycle === undefined ? {} : { onEnd: sandbox.lifecycle.onTimeout }),
     cpuCount: sandbox.cpuCount,
     memoryMiB: sandbox.memoryMB,
     diskSizeMiB: sandbox.diskSizeMB,

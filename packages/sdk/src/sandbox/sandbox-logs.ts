@@ -8,7 +8,10 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export interface LogEntry {
   timestamp: Date;
   level: LogLevel;
-  /** `platform` is the service. Any other logger is inside the sandbox, and no more trustworthy than the code there. */
+  /**
+   * `platform` is the service. Any other logger is inside the sandbox, and no more trustworthy than the code there: `stdout` and
+   * `stderr` are lines that programs have printed.
+   */
   logger: string;
   message: string;
   fields: Record<string, string>;

@@ -258,7 +258,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Returns its log, the newest entry first: starts, pauses and the cause of its end, processes that started and
-   * ended, uploads that failed. Available for 7 days after its end. Throws `NotFoundError`.
+   * ended, uploads that failed, and a bounded amount of what the start command and commands in the background have printed. Available for 7 days after its end. Throws `NotFoundError`.
    */
   getLogs(options: LogsOptions = {}): Promise<LogEntry[]> {
     return getSandboxLogs(this.#connection, this.sandboxId, options);

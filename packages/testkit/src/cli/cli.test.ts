@@ -35,7 +35,7 @@ describe('skerry sandbox', () => {
       'a b|$HOME|-x|',
     );
     expect(await skerry(['sandbox', 'kill', ...data, id])).toBe('');
-    await expect(skerry(['sandbox', 'kill', ...data, id])).rejects.toThrow(`no sandbox ${id}`);
+    await expect(skerry(['sandbox', 'kill', ...data, id])).rejects.toThrow(`sandbox "${id}" was killed`);
     expect(await skerry(['sandbox', 'list', ...data])).not.toContain(id);
   });
 

@@ -233,24 +233,24 @@ describe('the life of a sandbox', () => {
   });
 });
 
-describe('skerry sandbox logs', () => {
-  const logs = (...argv: string[]) =>
-    runProgram(skerryProgram, ['sandbox', 'logs', '--data', dataDir, ...argv]);
+describe('skerry sandbox events', () => {
+  const events = (...argv: string[]) =>
+    runProgram(skerryProgram, ['sandbox', 'events', '--data', dataDir, ...argv]);
 
-  it('prints an entry a line, and only those that are asked for', async () => {
-    const all = (await logs(sandbox.sandboxId)).trim().split('\n');
+  it('prints an event a line, and only those that are asked for', async () => {
+    const all = (await events(sandbox.sandboxId)).trim().split('\n');
     expect(all.length).toBe((await messagesOf(sandbox.sandboxId)).length);
     expect(all).toContainEqual(
       expect.stringMatching(/^\d{4}-[-\dT:.]+Z {2}info {3}platform {2}sandbox started$/),
     );
-    const json = await logs('--json', '--search', '# marked', sandbox.sandboxId);
+    const json = await events('--json', '--search', '# marked', sandbox.sandboxId);
     const [first] = json.split('\n').map((line) => JSON.parse(line || '{}') as Record<string, unknown>);
     expect(first).toMatchObject({ logger: 'process', message: 'process started', level: 'info' });
   });
 
   it('follows until the sandbox has ended, and shows no control characters', async () => {
     const short = await stack.createSandbox();
-    const following = logs('-f', short.sandboxId);
+    const following = events('-f', short.sandboxId);
     const inside = await Sandbox.connect(short.sandboxId, stack.connection);
     await inside.commands.run("true # \u001b[31m'red'");
     await untilLogged(short.sandboxId, "'red'", 2);

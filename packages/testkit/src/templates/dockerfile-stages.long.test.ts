@@ -269,7 +269,7 @@ it('takes a copy from a stage from the cache while the image of the stage is the
     return lines;
   };
   const listCached = async (word: string): Promise<string[]> =>
-    (await readLines(word)).flatMap((line) => /^CACHED \w+ (step .*)$/.exec(line)?.[1] ?? []);
+    (await readLines(word)).flatMap((line) => /^CACHED (step .*)$/.exec(line)?.[1] ?? []);
   expect(await listCached('one')).toEqual([]);
   expect(await listCached('one')).toEqual(['step 1: RUN echo one > /a', 'step 2: COPY /a /a']);
   expect(await listCached('two')).toEqual([]);
@@ -342,5 +342,5 @@ COPY --from=test/captured /tmp/there /srv/soft direct/
   expect(await run(sandbox, "cd /all; stat -c '%n %a %u:%g %h' kept soft /direct/soft")).toBe(
     'kept 4750 5:6 2\nsoft 777 0:0 1\n/direct/soft 4750 5:6 1\n',
   );
-  expect((await readLines()).filter((line) => /^CACHED \w+ step/.test(line))).toHaveLength(4);
+  expect((await readLines()).filter((line) => /^CACHED step/.test(line))).toHaveLength(4);
 });

@@ -32,9 +32,11 @@ interface NodeFlags extends HostFlags, CredentialFlags, ForegroundFlags, Metrics
  * running. Its subcommands work with the nodes of a server.
  */
 export function nodeCommand({ version }: { version: string }): Command {
-  const command = new Command('node').description(
-    'make sandboxes on this machine for a "skerry server"; with a command: work with the nodes of a server',
-  );
+  const command = new Command('node')
+    .summary('make sandboxes for servers, and work with nodes')
+    .description(
+      'make sandboxes on this machine for a "skerry server"; with a command: work with the nodes of a server',
+    );
   withHostOptions(withDataOption(command))
     .option('--listen <host:port>', 'address at which servers reach this node', parseAddress)
     .option('--max-sandboxes <count>', 'how many may run on this node, without paused ones', parseCount, 100)

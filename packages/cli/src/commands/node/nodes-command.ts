@@ -24,6 +24,7 @@ export const toNodesCommand = <Result>(
     await forEach({
       ids,
       act: (name) => options.act({ ...connection, name }),
-      json: json ? { key: 'node', toFields: options.toFields } : undefined,
+      kind: 'node',
+      toJson: json && options.toFields,
     });
   });

@@ -1,8 +1,9 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
 import { runWords } from './attached/run-words.ts';
+import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { user?: string; cwd?: string; keepAlive?: boolean };
 
@@ -17,7 +18,8 @@ export function connectSandboxCommand(): Command {
       .option('--keep-alive', 'extend the life of the sandbox for as long as the shell runs'),
   );
   return withOwnFailureStatus(command).action(async (id: string, flags: Flags) => {
-    const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
+    const found = await findSandbox(id, flags);
+    const sandbox = await Sandbox.connect(found.id, found.connection);
     process.exitCode = await runWords(sandbox, [], { ...flags, tty: true });
   });
 }

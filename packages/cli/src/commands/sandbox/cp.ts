@@ -1,13 +1,15 @@
 import { NotFoundError, Sandbox, SandboxError } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, report } from '../../output/print.ts';
 import { showTransfer } from '../../output/show-transfer.ts';
 import { parseTotalCount } from '../parse-count.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
+import { explainCall } from './attached/explain-call.ts';
 import { copyIn } from './copy/copy-in.ts';
 import { copyOut } from './copy/copy-out.ts';
+import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { user?: string; maxSize?: number; json?: boolean };
 
@@ -45,9 +47,9 @@ leaves nothing.`,
     if (from.id === undefined && maxSize !== undefined)
       throw new CliError('--max-size is for a copy out of a sandbox');
     const id = (from.id ?? to.id) as string;
-    const connection = await resolveConnection(flags);
+    const { connection, ...found } = await findSandbox(id, flags);
     const { bytes, leftOut } = await untilInterrupted(async (signal) => {
-      const sandbox = await Sandbox.connect(id, { ...connection, signal });
+      const sandbox = await Sandbox.connect(found.id, { ...connection, signal });
       return copy(sandbox, {
         from: from.path,
         to: to.path,
@@ -57,7 +59,7 @@ leaves nothing.`,
         signal,
       });
     });
-    if (json) printJson({ sandboxId: id, source, destination, bytes, leftOut });
+    if (json) printJson({ sandboxId: found.id, source, destination, bytes, leftOut });
   });
 }
 
@@ -89,7 +91,9 @@ async function copy(
     // A file is missing, not the sandbox, and a list of sandboxes does not help.
     if (error instanceof NotFoundError) throw new CliError(error.message);
     const isTooLarge = error instanceof SandboxError && error.code === 'too_large';
-    throw isTooLarge ? new CliError(`${from} has more than --max-size, which is ${maxSize} MiB`) : error;
+    throw isTooLarge
+      ? new CliError(`${from} has more than --max-size, which is ${maxSize} MiB`)
+      : await explainCall(error, { sandbox, user });
   }
   if (leftOut > MOST_NAMED) transfer.interject(() => report(`${leftOut - MOST_NAMED} more are left out`));
   return { bytes: transfer.passedBytes, leftOut };

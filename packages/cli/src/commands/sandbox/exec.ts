@@ -1,15 +1,18 @@
 import { Sandbox } from '@skerry/sdk';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { CliError } from '../../cli-error.ts';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { printJson, printLine } from '../../output/print.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
 import { parseDuration } from '../parse-duration.ts';
+import { parseEnvironment } from '../parse-pairs.ts';
 import { jsonOption } from './attached/captured-output.ts';
+import { explainCall } from './attached/explain-call.ts';
 import { quoteWords } from './attached/quote-words.ts';
 import { type RunFlags, runWords } from './attached/run-words.ts';
-import { parseEnvironment } from './parse-pairs.ts';
+import { findSandbox } from './find-sandbox.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & RunFlags;
+type Flags = Parameters<typeof resolveConnection>[0] & RunFlags & { detach?: boolean };
 
 /**
  * `skerry sandbox exec ID -- COMMAND…`: streams the output and exits with the status of the command. With `--tty` the
@@ -27,6 +30,13 @@ export function execSandboxCommand(): Command {
       .option('-u, --user <name>', 'user to run it as')
       .option('-C, --cwd <path>', 'folder to run it in')
       .option('-e, --env <name=value>', 'variable of its environment, may be repeated', parseEnvironment)
+      .addOption(
+        new Option('-d, --detach', 'start it and print its pid; "sandbox logs" shows its output').conflicts([
+          'tty',
+          'stdin',
+          'keepAlive',
+        ]),
+      )
       .option('-i, --stdin', 'forward standard input')
       .option('-t, --tty', 'run it on a terminal, connected to this one')
       .option(
@@ -49,9 +59,28 @@ itself fails.`,
     const words = passed[0] === '--' ? passed.slice(1) : passed;
     if (passed[0]?.startsWith('-') && passed[0] !== '--') throw toMisplacedOption(id, passed);
     if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or use --tty');
-    const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
-    process.exitCode = await runWords(sandbox, words, flags);
+    const found = await findSandbox(id, flags);
+    const sandbox = await Sandbox.connect(found.id, found.connection);
+    process.exitCode = flags.detach
+      ? await startDetached(sandbox, words, flags)
+      : await runWords(sandbox, words, flags);
   });
+}
+
+async function startDetached(
+  sandbox: Sandbox,
+  words: string[],
+  { user, cwd, env, timeout = 0, json }: Flags,
+): Promise<number> {
+  const handle = await sandbox.commands
+    .run(quoteWords(words), { user, cwd, envs: env, timeoutMs: timeout * 1000, background: true })
+    .catch(async (error: unknown) => {
+      throw await explainCall(error, { sandbox, user });
+    });
+  handle.disconnect();
+  if (json) printJson({ sandboxId: sandbox.sandboxId, pid: handle.pid });
+  else printLine(String(handle.pid));
+  return 0;
 }
 
 /** Refuses a command that begins with a dash unless it stands after `--`. */

@@ -1,10 +1,11 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine, report } from '../../output/print.ts';
 import { toPlainError } from '../for-each.ts';
 import { parseCount } from '../parse-count.ts';
-import { parseDuration } from '../parse-duration.ts';
+import { parseTimeToLive } from '../parse-duration.ts';
+import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   count: number;
@@ -19,11 +20,12 @@ export function forkSandboxCommand(): Command {
       .description('start copies of a running sandbox with its processes, and print their ids')
       .argument('<id>', 'id of the sandbox')
       .option('--count <count>', 'number of copies', parseCount, 1)
-      .option('--timeout <time>', 'time to live of each copy, at most 24h (default: 5m)', parseDuration)
+      .option('--timeout <time>', 'time to live of each copy, at most 24h (default: 5m)', parseTimeToLive)
       .option('--json', 'one JSON object a line, with the id of a copy or its error'),
   ).action(async (id: string, flags: Flags) => {
-    const forks = await Sandbox.fork(id, {
-      ...(await resolveConnection(flags)),
+    const found = await findSandbox(id, flags);
+    const forks = await Sandbox.fork(found.id, {
+      ...found.connection,
       count: flags.count,
       ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout * 1000 }),
     });

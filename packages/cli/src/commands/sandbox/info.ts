@@ -1,8 +1,9 @@
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, type SandboxInfo } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLines } from '../../output/print.ts';
 import { toAge } from '../../table.ts';
+import { findSandbox } from './find-sandbox.ts';
 
 /** `skerry sandbox info ID`: what the service says of one sandbox, which stays as it is. */
 export function sandboxInfoCommand(): Command {
@@ -12,7 +13,8 @@ export function sandboxInfoCommand(): Command {
       .argument('<id>', 'id of the sandbox')
       .option('--json', 'one JSON object'),
   ).action(async (id: string, flags: Parameters<typeof resolveConnection>[0] & { json?: boolean }) => {
-    const info = await Sandbox.getInfo(id, await resolveConnection(flags));
+    const found = await findSandbox(id, flags);
+    const info = await Sandbox.getInfo(found.id, found.connection);
     if (flags.json) {
       printJson(info);
       return;
@@ -22,7 +24,7 @@ export function sandboxInfoCommand(): Command {
       ['template', info.alias ?? info.templateId],
       ['state', info.state],
       ['started', `${info.startedAt.toISOString()}, ${toAge(Date.now() - +info.startedAt)} ago`],
-      ['ends', info.state === 'paused' ? 'never while paused' : info.endAt.toISOString()],
+      ['ends', toEnd(info)],
       ['cpu', String(info.cpuCount)],
       ['memory', `${info.memoryMiB} MiB`],
       ['disk', `${info.diskSizeMiB} MiB`],
@@ -30,4 +32,10 @@ export function sandboxInfoCommand(): Command {
     ];
     printLines(lines.map(([name = '', value]) => `${name.padEnd(10)}${value}`));
   });
+}
+
+function toEnd({ state, endAt, onEnd }: SandboxInfo): string {
+  if (state === 'paused') return 'never while paused';
+  const what = onEnd === 'pause' ? 'and is paused then' : 'and is removed then';
+  return `${endAt.toISOString()}, in ${toAge(+endAt - Date.now())}, ${what}`;
 }

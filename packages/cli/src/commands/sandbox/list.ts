@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toAge, toTable } from '../../table.ts';
-import { parseMetadata } from './parse-pairs.ts';
+import { parseMetadata } from '../parse-pairs.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   state?: SandboxState;
@@ -15,10 +15,10 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
 const HEAD = ['ID', 'TEMPLATE', 'STATE', 'AGE', 'ENDS IN', 'METADATA'];
 
 /** `skerry sandbox list`: a table, or with `--json` one JSON object a line, which needs no memory for the rest. */
-export function listSandboxesCommand(): Command {
+export function listSandboxesCommand({ name = 'list', alias = 'ls' } = {}): Command {
   return withConnectionFlags(
-    new Command('list')
-      .alias('ls')
+    new Command(name)
+      .alias(alias)
       .description('list sandboxes, newest first')
       .addOption(new Option('--state <state>', 'only those in this state').choices(['running', 'paused']))
       .option('--metadata <key=value>', 'only those with this pair, may be repeated', parseMetadata)

@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, NotFoundError, Sandbox, type SandboxMetric } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine } from '../../output/print.ts';
+import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; watch?: boolean };
 
 /** The service takes a sample every 5 seconds. */
 const WATCH_MS = 5_000;
 
-/** `skerry sandbox metrics ID`: one line a sample, oldest first, or one JSON object a line. */
+/** `skerry sandbox metrics ID`: a table with a row for each sample, oldest first, or one JSON object a line. */
 export function sandboxMetricsCommand(): Command {
   return withConnectionFlags(
     new Command('metrics')
@@ -18,9 +19,11 @@ export function sandboxMetricsCommand(): Command {
       .option('-w, --watch', 'go on until the sandbox has ended')
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, flags: Flags) => {
-    for await (const metric of readMetrics(id, await resolveConnection(flags), flags.watch ?? false)) {
+    const { connection, ...found } = await findSandbox(id, flags);
+    if (!flags.json) printLine(toRow(HEAD));
+    for await (const metric of readMetrics(found.id, connection, flags.watch ?? false)) {
       if (flags.json) printJson(metric);
-      else printLine(toLine(metric));
+      else printLine(toRow(toCells(metric)));
     }
   });
 }
@@ -52,11 +55,21 @@ async function isAlive(id: string, connection: ConnectionOptions): Promise<boole
   }
 }
 
-function toLine(metric: SandboxMetric): string {
-  const cpu = `${metric.cpuUsedPct.toFixed(1)}% of ${metric.cpuCount}`;
-  const memory = `${toMib(metric.memoryUsedBytes)} of ${toMib(metric.memoryTotalBytes)} MiB`;
-  const disk = `${toMib(metric.diskUsedBytes)} of ${toMib(metric.diskTotalBytes)} MiB`;
-  return `${metric.timestamp.toISOString()}  cpu ${cpu}  memory ${memory}  disk ${disk}`;
+const HEAD = ['TIME', 'CPU', 'MEMORY', 'DISK'] as const;
+
+/** Rows come one by one, so columns are as wide as the largest values of a sandbox. */
+const WIDTHS = [24, 15, 19, 0] as const;
+
+const toRow = (cells: readonly string[]): string =>
+  cells.map((cell, column) => cell.padEnd(WIDTHS[column] ?? 0)).join('  ');
+
+function toCells(metric: SandboxMetric): string[] {
+  return [
+    metric.timestamp.toISOString(),
+    `${metric.cpuUsedPct.toFixed(1)} % of ${metric.cpuCount}`,
+    `${toMib(metric.memoryUsedBytes)} of ${toMib(metric.memoryTotalBytes)} MiB`,
+    `${toMib(metric.diskUsedBytes)} of ${toMib(metric.diskTotalBytes)} MiB`,
+  ];
 }
 
 function toMib(bytes: number): number {

@@ -1,7 +1,8 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { forEach } from '../for-each.ts';
+import { findSandboxes } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { memory: boolean; json?: boolean };
 
@@ -14,11 +15,13 @@ export function pauseSandboxCommand(): Command {
       .option('--no-memory', 'keep the files only')
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], flags: Flags) => {
-    const options = { ...(await resolveConnection(flags)), ...(flags.memory ? {} : { memory: false }) };
+    const { connection, ...found } = await findSandboxes(ids, flags);
+    const options = { ...connection, ...(flags.memory ? {} : { memory: false }) };
     await forEach({
-      ids,
+      ids: found.ids,
       act: (id) => Sandbox.pause(id, options),
-      json: flags.json ? { key: 'sandboxId', toFields: () => ({ state: 'paused' }) } : undefined,
+      kind: 'sandbox',
+      toJson: flags.json && (() => ({ state: 'paused' })),
     });
   });
 }

@@ -1,8 +1,9 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { forEach } from '../for-each.ts';
-import { parseDuration } from '../parse-duration.ts';
+import { parseTimeToLive } from '../parse-duration.ts';
+import { findSandboxes } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { timeout?: number; json?: boolean };
 
@@ -12,15 +13,20 @@ export function resumeSandboxCommand(): Command {
     new Command('resume')
       .description('make sure that sandboxes run')
       .argument('<id...>', 'ids of the sandboxes')
-      .option('--timeout <time>', 'time to live, at most 24h (default: 5m)', parseDuration)
+      .option(
+        '--timeout <time>',
+        'time to live, at most 24h (default: as long as before, and at least 5m)',
+        parseTimeToLive,
+      )
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], flags: Flags) => {
-    const connection = await resolveConnection(flags);
+    const { connection, ...found } = await findSandboxes(ids, flags);
     const timeout = flags.timeout === undefined ? {} : { timeoutMs: flags.timeout * 1000 };
     await forEach({
-      ids,
+      ids: found.ids,
       act: (id) => Sandbox.connect(id, { ...connection, ...timeout }),
-      json: flags.json ? { key: 'sandboxId', toFields: () => ({ state: 'running' }) } : undefined,
+      kind: 'sandbox',
+      toJson: flags.json && (() => ({ state: 'running' })),
     });
   });
 }

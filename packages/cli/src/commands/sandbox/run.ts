@@ -1,17 +1,18 @@
-import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { beforeBrokenPipe } from '../../broken-pipe.ts';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
-import { parseDuration } from '../parse-duration.ts';
+import { MAX_TIME_TO_LIVE, parseTimeToLive } from '../parse-duration.ts';
+import { parseEnvironment, parseMetadata } from '../parse-pairs.ts';
 import { jsonOption } from './attached/captured-output.ts';
 import { type RunFlags, runWords } from './attached/run-words.ts';
-import { parseEnvironment, parseMetadata } from './parse-pairs.ts';
+import { createFrom } from './create-from.ts';
+import { parseRunWords } from './parse-run-words.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] &
   RunFlags & {
-    template: string;
+    template?: string;
     metadata?: Record<string, string>;
     timeout: number;
     internet: boolean;
@@ -21,22 +22,27 @@ type Flags = Parameters<typeof resolveConnection>[0] &
 const SPARE_SECONDS = 30;
 
 /**
- * `skerry sandbox run -- COMMAND…`: creates a sandbox, runs the command in it and removes it, as `docker run --rm`
+ * `skerry sandbox run [TEMPLATE] -- COMMAND…`: creates a sandbox, runs the command in it and removes it, as `docker run --rm`
  * does.
  */
 export function runSandboxCommand(): Command {
   const command = withConnectionFlags(
     new Command('run')
       .description('create a sandbox, run a command in it, and remove it')
+      .usage('[options] [template] -- [command...]')
+      .argument(
+        '[template]',
+        'template or snapshot to create it from, or a ready-made template (default: base)',
+      )
       .argument('[command...]', 'command and its arguments, after --; with --tty a login shell unless given')
-      .option('--template <name>', 'template or snapshot to create it from', 'base')
+      .option('--template <name>', 'the template, in place of the argument')
       .option('-u, --user <name>', 'user to run the command as')
       .option('-C, --cwd <path>', 'folder to run it in')
       .option('-e, --env <name=value>', 'variable of its environment, may be repeated', parseEnvironment)
       .option('--metadata <key=value>', 'metadata of the sandbox, may be repeated', parseMetadata)
       .option('-i, --stdin', 'forward standard input')
       .option('-t, --tty', 'run it on a terminal, connected to this one')
-      .option('--timeout <time>', 'kill it after this time, such as 90s or 10m', parseDuration, 300)
+      .option('--timeout <time>', 'kill it after this time, such as 90s or 10m', parseTimeToLive, 300)
       .option('--no-internet', 'block all outgoing connections')
       .addOption(jsonOption())
       .passThroughOptions()
@@ -47,13 +53,13 @@ The exit status is that of the command, 128 and the number of the signal that en
 itself fails.`,
       ),
   );
-  return withOwnFailureStatus(command).action(async (passed: string[], flags: Flags) => {
-    const words = passed[0] === '--' ? passed.slice(1) : passed;
+  return withOwnFailureStatus(command).action(async (_template: unknown, _words: unknown, flags: Flags) => {
+    const { template = flags.template ?? 'base', words } = parseRunWords(command.args, process.argv);
     if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or use --tty');
-    const sandbox = await Sandbox.create({
+    const sandbox = await createFrom({
       ...(await resolveConnection(flags)),
-      template: flags.template,
-      timeoutMs: (flags.timeout + SPARE_SECONDS) * 1000,
+      template,
+      timeoutMs: Math.min(flags.timeout + SPARE_SECONDS, MAX_TIME_TO_LIVE) * 1000,
       metadata: flags.metadata,
       ...(flags.internet ? {} : { allowInternetAccess: false }),
     });

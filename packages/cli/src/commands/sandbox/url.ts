@@ -1,8 +1,9 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine } from '../../output/print.ts';
 import { parsePort } from '../parse-port.ts';
+import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -15,9 +16,10 @@ export function sandboxUrlCommand(): Command {
       .argument('<port>', 'port that a program in it listens on', parsePort)
       .option('--json', 'one JSON object'),
   ).action(async (id: string, port: number, flags: Flags) => {
-    const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
+    const found = await findSandbox(id, flags);
+    const sandbox = await Sandbox.connect(found.id, found.connection);
     const url = sandbox.getUrl(port);
-    if (flags.json) printJson({ sandboxId: id, port, url });
+    if (flags.json) printJson({ sandboxId: sandbox.sandboxId, port, url });
     else printLine(url);
   });
 }

@@ -17,7 +17,7 @@ export const withForegroundOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--log-level <level>',
-        'lowest level of the log on stderr; debug adds a line for each request',
+        'lowest level of the log on stderr, which is JSON unless that is a terminal; debug adds a line for each request',
       )
         .choices(logLevels)
         .default('info'),
@@ -68,7 +68,11 @@ export async function runInForeground(
   process.on('SIGTERM', stop);
 
   const starting = start({
-    log: createLog({ write: (line) => progress.writeLine(line), level: logLevel }),
+    log: createLog({
+      write: (line) => progress.writeLine(line),
+      level: logLevel,
+      isForPerson: process.stderr.isTTY,
+    }),
     logsAccess: logLevel === 'debug',
     onProgress: (step) => {
       if (!stopping.signal.aborted) progress.show(step);

@@ -1,7 +1,8 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine } from '../../output/print.ts';
+import { findSandbox } from '../sandbox/find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   name?: string;
@@ -19,8 +20,9 @@ export function createSnapshotCommand(): Command {
       .option('--no-memory', 'capture the files only')
       .option('--json', 'one JSON object'),
   ).action(async (sandboxId: string, flags: Flags) => {
-    const snapshot = await Sandbox.createSnapshot(sandboxId, {
-      ...(await resolveConnection(flags)),
+    const { id, connection } = await findSandbox(sandboxId, flags);
+    const snapshot = await Sandbox.createSnapshot(id, {
+      ...connection,
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(flags.memory ? {} : { memory: false }),
     });

@@ -24,7 +24,8 @@ export function deleteSnapshotCommand(): Command {
     await forEach({
       ids,
       act,
-      json: json ? { key: 'snapshotId', toFields: (deleted) => ({ deleted }) } : undefined,
+      kind: 'snapshot',
+      toJson: json && ((deleted) => ({ deleted })),
     });
   });
 }

@@ -1,7 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { printLine } from '../../output/print.ts';
+import { printLines } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -20,13 +20,14 @@ export function verifySnapshotCommand(): Command {
       if (problems.length > 0) process.exitCode = 1;
       const lines =
         problems.length > 0 ? problems.map((problem) => `DAMAGED ${id}: ${problem}`) : [`ok  ${id}`];
-      if (!json) printLine(`${lines.join('\n')}`);
+      if (!json) printLines(lines);
       return problems;
     };
     await forEach({
       ids,
       act,
-      json: json ? { key: 'snapshotId', toFields: (problems) => ({ problems }) } : undefined,
+      kind: 'snapshot',
+      toJson: json && ((problems) => ({ problems })),
     });
   });
 }

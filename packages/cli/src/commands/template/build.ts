@@ -9,7 +9,7 @@ import { createProgressLine } from '../../output/progress-line.ts';
 import { findDockerCredentials } from '../../registry-credentials/find-credentials.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
-import { parseEnvironment } from '../sandbox/parse-pairs.ts';
+import { parseEnvironment } from '../parse-pairs.ts';
 import { findReadyMade, readyMadeNames } from './ready-made.ts';
 import { showBuild } from './show-build.ts';
 
@@ -24,6 +24,7 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   memory?: number;
   cache: boolean;
   tag?: string[];
+  verbose?: boolean;
   json?: boolean;
 };
 
@@ -49,6 +50,7 @@ export function buildTemplateCommand(): Command {
       .option('--memory <MiB>', 'memory of each sandbox (default: 1024)', parseMebibytes)
       .option('--no-cache', 'run all steps, and upload all files again')
       .option('--tag <tag>', 'another tag, may be repeated', addTag)
+      .option('--verbose', 'also show why steps run that were built before, and what ready checks print')
       .option('--json', 'one JSON object a line: each line of the log, then the result'),
   ).action(async (given: string | undefined, context: string, flags: Flags) => {
     const name = given ?? flags.readyMade;
@@ -64,7 +66,7 @@ export function buildTemplateCommand(): Command {
       credentialsFor: (image) => findDockerCredentials(image, { env: process.env, home: homedir() }),
     });
     using line = createProgressLine();
-    await showBuild(handle, { json: flags.json ?? false, line });
+    await showBuild(handle, { json: flags.json ?? false, verbose: flags.verbose ?? false, line });
   });
 }
 

@@ -24,7 +24,8 @@ export function deleteTemplateCommand(): Command {
     await forEach({
       ids,
       act,
-      json: json ? { key: 'template', toFields: (deleted) => ({ deleted }) } : undefined,
+      kind: 'template',
+      toJson: json && ((deleted) => ({ deleted })),
     });
   });
 }

@@ -42,6 +42,8 @@ export class LostOutputError extends Error {}
 
 /** The output of a process and its readers, while it runs and for a while after its end. */
 export interface ProcessOutput {
+  /** Whether it has had readers and has none now, nor one that may come back. */
+  readonly isUnread: boolean;
   /** Ignored after the end. */
   write(kind: OutputKind, bytes: Uint8Array): void;
   end(status: ExitStatus): void;
@@ -106,6 +108,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
   const expected = new Map<Reader, NodeJS.Timeout>();
   let status: ExitStatus | undefined;
   let isForgotten = false;
+  let hasHadReader = false;
   let isHeldBack = false;
   let stall: NodeJS.Timeout | undefined;
   let chargedBytes = 0;
@@ -203,6 +206,9 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
   };
 
   return {
+    get isUnread() {
+      return hasHadReader && readers.size === 0;
+    },
     write(kind, bytes) {
       if (status !== undefined) return;
       journal.append(kind, bytes);
@@ -251,6 +257,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
         },
       };
       readers.add(reader);
+      hasHadReader = true;
       balance();
       return {
         offset: reader.cursor,

@@ -33,18 +33,20 @@ export const exportBase = async (
   { runtime, images, cache, secret, ids }: ExportOptions,
 ): Promise<ExportedBase> => {
   const { log, share, signal, force } = work;
-  const addLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+  const addLine = (message: string, level: 'debug' | 'info' = 'info'): void =>
+    log.add({ level, message, step: 'base' });
   const key = toCacheKey(secret, ['snapshot', snapshot.id]);
   const found = await findBase(key, { ...work, work: 'reads the same snapshot', cache });
   const { image = null, imageBytes = null } = found ?? {};
   if (image !== null && imageBytes !== null) {
-    addLine(`CACHED ${key} FROM snapshot ${name}`);
+    addLine(`CACHED FROM snapshot ${name}`);
+    addLine(`taken: the files are those of the result ${key}`, 'debug');
     return { image, imageBytes, cacheKey: key };
   }
   const reason = force
     ? 'the build is forced'
     : 'no build has begun with this snapshot, or the result was removed';
-  addLine(`not CACHED ${key}: ${reason}`);
+  addLine(`not CACHED ${key}: ${reason}`, 'debug');
   addLine('writing the files of the snapshot into an image');
   const file = images.toUnfinished(ids.snapshotId());
   const made = await runtime.snapshots

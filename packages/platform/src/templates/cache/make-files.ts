@@ -105,14 +105,14 @@ const makeFrom = async (
     const name = String(plan.stepsBefore + index + 1);
     log.add({
       level: 'info',
-      message: `CACHED ${at(index + 1).key} step ${name}: ${describeStep(step)}`,
+      message: `CACHED step ${name}: ${describeStep(step)}`,
       step: name,
     });
   }
   if (entry !== undefined && first > 0) {
     const since = new Date(entry.createdAt).toISOString();
-    const message = `taken: the base, the steps to here and their files are those of the result of ${since}`;
-    log.add({ level: 'info', message, step: String(plan.stepsBefore + first) });
+    const message = `taken: the base, the steps to here and their files are those of the result ${entry.key} of ${since}`;
+    log.add({ level: 'debug', message, step: String(plan.stepsBefore + first) });
   }
   const { place, key } = at(last);
   if (first === last && entry?.image != null && entry.imageBytes !== null)
@@ -133,7 +133,7 @@ const makeFrom = async (
         log.add({ level: 'info', message: `step ${name}: ${describeStep(step)}`, step: name });
         const own = number - plan.stepsBefore;
         if (own < last && !changesFiles(step)) return;
-        log.add({ level: 'info', message: `not CACHED ${at(own).key}: ${toReason(own)}`, step: name });
+        log.add({ level: 'debug', message: `not CACHED ${at(own).key}: ${toReason(own)}`, step: name });
       },
       afterStep: async ({ step, number }, instance) => {
         const own = number - plan.stepsBefore;

@@ -24,21 +24,22 @@ export const pullBase = async (
   { images, cache, secret }: { images: TemplateImages; cache: BuildCache; secret: string },
 ): Promise<PulledBase> => {
   const { log, share, signal, force } = work;
-  const addLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+  const addLine = (message: string, level: 'debug' | 'info' = 'info'): void =>
+    log.add({ level, message, step: 'base' });
   const toKey = (origin: string): string => toCacheKey(secret, ['image', origin]);
   const key = toKey(await images.findOrigin({ reference, credentials, signal }));
   const found = await findBase(key, { ...work, work: 'pulls the same image', cache });
   const { image = null, imageBytes = null, config = null } = found ?? {};
   if (image !== null && imageBytes !== null && config !== null) {
-    addLine(`CACHED ${key} FROM ${reference}`);
+    addLine(`CACHED FROM ${reference}`);
+    addLine(`taken: the files are those of the result ${key}`, 'debug');
     return { image, imageBytes, config, cacheKey: key };
   }
-  addLine(
-    `not CACHED ${key}: ${force ? 'the build is forced' : 'the image was not pulled before, or has changed'}`,
-  );
+  const reason = force ? 'the build is forced' : 'the image was not pulled before, or has changed';
+  addLine(`not CACHED ${key}: ${reason}`, 'debug');
   const { origin, digest, sizeBytes, ...made } = await images.make({
     ...{ reference, credentials, refresh: force, signal },
-    onMessage: addLine,
+    onMessage: (message) => addLine(message),
   });
   const pulled = { image: digest, imageBytes: sizeBytes, config: made };
   // The name may have been given to another image meanwhile.

@@ -22,7 +22,7 @@ const sessions: Record<string, readonly Line[]> = {
     'echo text > file.txt',
     'skerry sandbox cp file.txt "$id":',
     'skerry sandbox cp --json "$id":file.txt copy.txt',
-    'skerry sandbox logs --search initialized "$id"',
+    'skerry sandbox events --search initialized "$id"',
     'skerry sandbox pause --no-memory "$id"',
     'skerry sandbox list --metadata of=screens',
     'skerry sandbox info "$id" | grep ^ends',

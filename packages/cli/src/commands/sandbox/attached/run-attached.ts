@@ -1,6 +1,7 @@
 import { CommandExitError, type CommandHandle, type RunOptions, type Sandbox } from '@skerry/sdk';
 import { beforeBrokenPipe } from '../../../broken-pipe.ts';
 import { toExitStatus, toSignalStatus } from '../../../exit-status.ts';
+import { HELPER_TAG } from './helper-tag.ts';
 
 export interface AttachedOptions extends Pick<RunOptions, 'user' | 'cwd' | 'envs' | 'timeoutMs'> {
   command: string;
@@ -29,6 +30,7 @@ export async function runAttached(
   const handle = await sandbox.commands.run(command, {
     ...options,
     background: true,
+    logOutput: false,
     stdin,
     onStdoutBytes: onStdout,
     onStderrBytes: onStderr,
@@ -83,7 +85,7 @@ async function passStdin(sandbox: Sandbox, handle: CommandHandle, signal: AbortS
 async function signalTree(sandbox: Sandbox, { pid }: CommandHandle, signal: 'INT' | 'KILL'): Promise<void> {
   const script = `tree() { echo $1; for child in $(cat /proc/$1/task/*/children 2>/dev/null); do tree $child; done; }
 kill -${signal} $(tree ${pid})`;
-  await sandbox.commands.run(script, { user: 'root', timeoutMs: 5000 }).catch(() => {
+  await sandbox.commands.run(script, { user: 'root', timeoutMs: 5000, tag: HELPER_TAG }).catch(() => {
     // The command has ended meanwhile, or the sandbox has: `wait` reports it.
   });
 }

@@ -3,6 +3,7 @@ import { TIMED_OUT } from '../../../exit-status.ts';
 import { printJson, report } from '../../../output/print.ts';
 import { attachTerminal } from './attach-terminal.ts';
 import { captureOutput } from './captured-output.ts';
+import { explainCall } from './explain-call.ts';
 import { quoteWords } from './quote-words.ts';
 import { runAttached } from './run-attached.ts';
 import { watchEnd } from './watch-end.ts';
@@ -55,7 +56,8 @@ async function runInTime(
   } catch (error) {
     // A request that is not answered in time has the same code.
     const isOver = timeout > 0 && performance.now() - startedAtMs >= timeout * 1000;
-    if (!isOver || !(error instanceof SandboxError) || error.code !== 'timeout') throw error;
+    if (!isOver || !(error instanceof SandboxError) || error.code !== 'timeout')
+      throw await explainCall(error, { sandbox, user });
     report(`the command was killed after ${timeout} s`);
     return TIMED_OUT;
   }

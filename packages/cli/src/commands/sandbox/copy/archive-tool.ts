@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
 import { CommandExitError, type Sandbox } from '@skerry/sdk';
 import { CliError } from '../../../cli-error.ts';
+import { HELPER_TAG } from '../attached/helper-tag.ts';
 import { quoteWords } from '../attached/quote-words.ts';
 import type { CopyOptions } from './copy-options.ts';
 
@@ -13,7 +14,7 @@ export const temporaryPath = (folder = '/tmp'): string => posix.join(folder, `.s
 /** Runs a program of the sandbox to its end, without limit of time. Throws `CliError` with what it complained about. */
 export async function runTool(sandbox: Sandbox, words: string[], options: ToolOptions): Promise<void> {
   try {
-    await sandbox.commands.run(quoteWords(words), { ...options, timeoutMs: 0 });
+    await sandbox.commands.run(quoteWords(words), { ...options, timeoutMs: 0, tag: HELPER_TAG });
   } catch (error) {
     if (!(error instanceof CommandExitError)) throw error;
     throw new CliError(`in the sandbox: ${error.stderr.trim() || error.message}`);

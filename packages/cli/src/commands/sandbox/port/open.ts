@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../../connection.ts';
 import { printJson, printLine } from '../../../output/print.ts';
 import { parsePort } from '../../parse-port.ts';
+import { findSandbox } from '../find-sandbox.ts';
 import { createForwarder } from './forwarder.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -25,8 +26,8 @@ export function openPortCommand(): Command {
       .option('--host <host>', 'address of this machine to listen on', '127.0.0.1')
       .option('--json', 'one JSON object when it serves'),
   ).action(async (id: string, port: number, flags: Flags) => {
-    const connection = await resolveConnection(flags);
-    const sandbox = await Sandbox.connect(id, connection);
+    const { connection, ...found } = await findSandbox(id, flags);
+    const sandbox = await Sandbox.connect(found.id, connection);
     const server = createForwarder({
       origin: connection.sandboxUrl ?? sandbox.getUrl(port),
       host: sandbox.getHost(port),
@@ -36,7 +37,7 @@ export function openPortCommand(): Command {
     await once(server, 'listening');
     const { port: local } = server.address() as { port: number };
     const url = `http://${flags.host}:${local}`;
-    if (flags.json) printJson({ sandboxId: id, port, url });
+    if (flags.json) printJson({ sandboxId: sandbox.sandboxId, port, url });
     else printLine(url);
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
     server.closeAllConnections();

@@ -25,7 +25,8 @@ export function removeCachedCommand(): Command {
     await forEach({
       ids,
       act,
-      json: json ? { key: 'key', toFields: (removed) => ({ removed }) } : undefined,
+      kind: 'result',
+      toJson: json && ((removed) => ({ removed })),
     });
   });
 }

@@ -20,24 +20,25 @@ export function describeRootlessNamespace(): ProbeResult {
 }
 
 /** Tries what sandboxes need in a rootless namespace, and reports what they lack there. */
-export async function probeRootless(dir: string, rootless: ProbedRootless): Promise<ProbeResult[]> {
+export async function* probeRootless(
+  dir: string,
+  rootless: ProbedRootless,
+): AsyncGenerator<ProbeResult, void, undefined> {
   const { stateDir } = rootless;
   const surroundings = toSurroundings(rootless.rootless);
-  const overlay = await probeRootlessOverlay(dir);
-  const network = await probeNetwork({ dir, stateDir, surroundings });
+  yield await probeRootlessOverlay(dir);
+  yield await probeNetwork({ dir, stateDir, surroundings });
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
-    return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
+    yield { name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') };
+    return;
   }
-  const crun = await probeRuntime({ name: 'crun', needed: true, dir, agentDir, rootless });
+  yield await probeRuntime({ name: 'crun', needed: true, dir, agentDir, rootless });
   const lacking: [string, string][] = [
     ['snapshots', 'a sandbox is paused with its files; it is not captured while it runs, or forked'],
     ['memory', 'pauses end the processes of a sandbox'],
   ];
-  const missing = lacking.map(
-    ([name, found]): ProbeResult => ({ name, ok: false, needed: false, found, mend: asRoot }),
-  );
-  return [overlay, network, crun, ...missing];
+  for (const [name, found] of lacking) yield { name, ok: false, needed: false, found, mend: asRoot };
 }
 
 const probeRootlessOverlay = (dir: string): Promise<ProbeResult> =>

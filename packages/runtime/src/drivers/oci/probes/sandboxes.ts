@@ -18,20 +18,22 @@ export interface SandboxProbeOptions {
 /**
  * Starts sandboxes with every OCI runtime and level, and pauses them with their memory. One of crun and runc is enough.
  */
-export async function probeSandboxes(
+export async function* probeSandboxes(
   dir: string,
   { agentBundle, criuDir, criuProgram, runscPath }: SandboxProbeOptions,
-): Promise<ProbeResult[]> {
+): AsyncGenerator<ProbeResult, void, undefined> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
-    return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
+    yield { name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') };
+    return;
   }
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
-  const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
-  const memory = await probeMemory({ dir, agentBundle, criuDir, criuProgram });
+  yield await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
+  yield runc;
+  yield await probeMemory({ dir, agentBundle, criuDir, criuProgram });
   const gvisor = await probeGvisor({ dir, agentDir, runscPath });
-  const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentBundle, runscPath })] : [];
-  return [crun, runc, memory, gvisor, ...gvisorMemory];
+  yield gvisor;
+  if (gvisor.ok) yield await probeGvisorMemory({ dir, agentBundle, runscPath });
 }
 
 /** Whether the memory limit of a sandbox includes swap on this host. */
