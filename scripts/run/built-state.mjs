@@ -35,7 +35,7 @@ function digestInputs(root) {
     ...listFiles(root, folder),
   ]);
   const hash = createHash('sha256');
-  for (const file of [...shared, ...manifests, ...sources].sort()) {
+  for (const file of [...shared, ...manifests, ...sources].toSorted((one, other) => (one < other ? -1 : 1))) {
     const path = join(root, file);
     if (existsSync(path)) hash.update(`${file}\0`).update(readFileSync(path)).update('\0');
   }

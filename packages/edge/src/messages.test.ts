@@ -42,7 +42,7 @@ const seeExchange = async (
     const client = request({
       ...{ host: '127.0.0.1', port, agent: false },
       ...options,
-      headers: { host: host(3000), ...options.headers },
+      headers: Object.assign({ host: host(3000) }, options.headers),
     });
     client.on('information', (info) =>
       log.push([info.statusCode, info.statusMessage, toFields(info.rawHeaders)]),

@@ -21,7 +21,7 @@ const toManifestPath = (imagesDir: string, recipe: string): string => join(image
 export async function findBaseFile(imagesDir: string, recipe: string): Promise<BaseImage | undefined> {
   try {
     const text = await readFile(toManifestPath(imagesDir, recipe), 'utf8');
-    const { recipe: itsRecipe, image, missing = [] } = JSON.parse(text) as FileManifest;
+    const { recipe: itsRecipe, image, missing } = JSON.parse(text) as FileManifest;
     if (itsRecipe !== recipe || !/^sha256:[0-9a-f]{64}$/.test(image)) return undefined;
     const rootfs = toImagePath(imagesDir, image, 'file');
     await access(rootfs);

@@ -5,7 +5,7 @@ import type { BaseImage, ImageManifest } from './manifest.ts';
 import { findProgram, removeTree, runProgram } from './run-program.ts';
 
 /** The base image in a folder that has its tree and its manifest. */
-export const toBase = (target: string, { digest, missing = [] }: ImageManifest): BaseImage => ({
+export const toBase = (target: string, { digest, missing }: ImageManifest): BaseImage => ({
   rootfs: join(target, 'rootfs'),
   digest,
   missing,

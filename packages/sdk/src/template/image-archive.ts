@@ -1,7 +1,7 @@
 import { toSandboxError } from '../errors.ts';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
-import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
+import type { BuildResult, TemplateBuild } from './build-handle.ts';
 import { type BuildRun, startBuild, waitForBuild } from './wait-for-build.ts';
 
 /** `signal` ends the upload, and later the waiting; a build that was started goes on. */
