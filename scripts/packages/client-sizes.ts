@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 /** Most bytes that a client may add to a web page, compressed with gzip. */
-export const limits = { sdk: 45_000, 'envd-client': 36_000, 'platform-client': 3_000 };
+export const limits = { sdk: 46_000, 'envd-client': 36_000, 'platform-client': 3_000 };
 
 export type Client = keyof typeof limits;
 

@@ -5,11 +5,3 @@ export {
 } from './create-platform-client.ts';
 export type { components, operations, paths } from './gen/schema.ts';
 export type * from './gen/types.ts';
-export {
-  MAX_WORD_LENGTH,
-  parseWords,
-  toText,
-  type WordPart,
-  type WordRules,
-  writeWord,
-} from './words/parse-words.ts';

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { MAX_WORD_LENGTH, parseWords, toText } from '@skerry/platform-client';
+import { MAX_WORD_LENGTH, parseWords, toText } from '@skerry/platform-client/words';
 import { BuildError } from './build-error.ts';
 import type { BuildStep, StepWords } from './build-plan.ts';
 

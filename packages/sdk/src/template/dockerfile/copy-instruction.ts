@@ -1,4 +1,4 @@
-import { toText, type WordPart, writeWord } from '@skerry/platform-client';
+import { toText, type WordPart, writeWord } from '@skerry/platform-client/words';
 import type { CopyStep, TemplateStep } from '../definition.ts';
 import { isSet } from './flags.ts';
 import { type ParsedHeredoc, toScript } from './heredoc.ts';

@@ -1,4 +1,4 @@
-import { parseWords, toText, type WordRules } from '@skerry/platform-client';
+import { parseWords, toText, type WordRules } from '@skerry/platform-client/words';
 
 /** A heredoc of an instruction. */
 export interface ParsedHeredoc extends HeredocStart {

@@ -1,4 +1,4 @@
-import { type WordPart, writeWord } from '@skerry/platform-client';
+import { type WordPart, writeWord } from '@skerry/platform-client/words';
 import type { MountDefinition } from '../definition.ts';
 import type { ParsedInstruction } from './instruction.ts';
 import { refuse } from './refused.ts';

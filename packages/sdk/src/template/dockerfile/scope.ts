@@ -1,4 +1,4 @@
-import { parseWords, toText, type WordPart } from '@skerry/platform-client';
+import { parseWords, toText, type WordPart } from '@skerry/platform-client/words';
 import { refuse } from './refused.ts';
 
 /** The variables of a Dockerfile at one of its lines. */

@@ -1,4 +1,4 @@
-import { toText, writeWord } from '@skerry/platform-client';
+import { toText, writeWord } from '@skerry/platform-client/words';
 import type { TemplateStep } from '../definition.ts';
 import { defaultShell, toRunCommand, toWords } from './commands.ts';
 import { toCopySteps } from './copy-instruction.ts';

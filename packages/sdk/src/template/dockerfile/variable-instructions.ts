@@ -1,4 +1,4 @@
-import { toText, type WordPart, writeWord } from '@skerry/platform-client';
+import { toText, type WordPart, writeWord } from '@skerry/platform-client/words';
 import type { TemplateStep } from '../definition.ts';
 import type { ParsedInstruction } from './instruction.ts';
 import { isPlatformArg } from './platform.ts';
