@@ -6,8 +6,10 @@ import { findTooLarge, limits, measureBundle } from './client-sizes.ts';
 
 it('names each client that is larger than it may be, and by how much', () => {
   expect(findTooLarge(limits)).toEqual([]);
-  expect(findTooLarge({ ...limits, sdk: 45_001, 'platform-client': 3_200 })).toEqual([
-    '@skerry/sdk has 45001 bytes in a browser, 1 too many',
+  expect(
+    findTooLarge({ ...limits, sdk: limits.sdk + 1, 'platform-client': limits['platform-client'] + 200 }),
+  ).toEqual([
+    '@skerry/sdk has 46001 bytes in a browser, 1 too many',
     '@skerry/platform-client has 3200 bytes in a browser, 200 too many',
   ]);
 });

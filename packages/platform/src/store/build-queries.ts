@@ -65,12 +65,19 @@ const selectLog = (db: Database, id: string, levels: readonly BuildLogLevel[]) =
 
 /** The build part of a store without its tags, in portable SQL. */
 export const createBuildQueries = (db: Database): BuildStore => ({
-  addBuild: (build, { templateId, name, superseded }) =>
-    db.transaction().execute(async (tx): Promise<BuildRow | 'taken'> => {
+  addBuild: (build, { templateId, name, superseded, maxUnfinished = Infinity }) =>
+    db.transaction().execute(async (tx): Promise<BuildRow | 'taken' | 'limit'> => {
       const known = await selectTemplates(tx).where('template_names.name', '=', name).executeTakeFirst();
       if (known !== undefined && known.kind !== 'build') return 'taken';
       const size = { cpu_count: build.cpuCount, memory_mb: build.memoryMb, disk_mb: build.diskMb };
       const of = known?.id ?? templateId;
+      const { unfinished } = await tx
+        .selectFrom('builds')
+        .select((eb) => eb.fn.countAll().as('unfinished'))
+        .where('state', 'in', ['waiting', 'building'])
+        .where('template_id', '!=', of)
+        .executeTakeFirstOrThrow();
+      if (Number(unfinished) >= maxUnfinished) return 'limit';
       if (known === undefined) {
         await tx
           .insertInto('templates')

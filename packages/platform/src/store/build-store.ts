@@ -4,12 +4,13 @@ import type { LogPage } from './read-log-page.ts';
 export interface BuildStore {
   /**
    * Writes a build in state `waiting` of the template of that name, created first when it is missing. Waiting builds of
-   * it fail with that reason. `taken` when the name is that of another kind of template; then nothing is written.
+   * it fail with that reason. `taken` when the name is that of another kind of template, and `limit` when as many builds of other templates
+   * as `maxUnfinished` have not ended; then nothing is written.
    */
   addBuild(
     build: NewBuild,
-    as: { templateId: string; name: string; superseded: string },
-  ): Promise<BuildRow | 'taken'>;
+    as: { templateId: string; name: string; superseded: string; maxUnfinished?: number },
+  ): Promise<BuildRow | 'taken' | 'limit'>;
   /** Moves a waiting build to `building`. Undefined when it is in another state or is missing. */
   startBuild(id: string, startedAt: number): Promise<BuildRow | undefined>;
   /**

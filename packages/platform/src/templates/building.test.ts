@@ -3,6 +3,7 @@ import { createRandomIds } from '../ids.ts';
 import type { BuildRow } from '../store/build-store.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import type { BuildPlan } from './build-plan.ts';
+import { MAX_UNFINISHED } from './building.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -68,4 +69,19 @@ it('a build that was not started within 40 minutes fails, and is not started any
   for (const { id } of [late, forgotten])
     expect(await store.findBuild(id)).toMatchObject({ state: 'error', reason: { message } });
   expect(await store.findBuild(waiting.id)).toMatchObject({ state: 'waiting' });
+});
+
+it('a build is refused while a thousand others wait for their start or run', async () => {
+  const { plane, store, runtime } = fixture;
+  Object.assign(runtime.features, { imageExport: true });
+  const ids = createRandomIds();
+  for (let count = 0; count < MAX_UNFINISHED; count += 1) {
+    const build = { id: ids.buildId(), createdAt: Date.now(), diskMb: 100, ...size };
+    await store.addBuild(build, { templateId: ids.templateId(), name: `waiting${count}`, superseded: '' });
+  }
+  await expect(plane.building.request({ name: 'more', ...size })).rejects.toMatchObject({
+    code: 'resource_exhausted',
+    headers: { 'Retry-After': expect.any(String) },
+  });
+  expect(await plane.building.request({ name: 'waiting7', ...size })).toMatchObject({ state: 'waiting' });
 });

@@ -96,6 +96,8 @@ const KEPT_LOGS = 20;
 export const FOLLOWED_MS = 60 * 60_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
+/** The most builds that wait for their start or run: each holds memory and a row until it ends. */
+export const MAX_UNFINISHED = 1_000;
 const notStarted: BuildReason = { message: 'the build was not started within 40 minutes' };
 const canceled: BuildReason = { message: 'the build was canceled' };
 
@@ -232,8 +234,10 @@ export const createBuilding = (options: BuildingOptions): Building => {
       requireImages();
       const build = { id: ids.buildId(), createdAt: clock.now(), diskMb: limits.diskMb, ...size };
       const superseded = 'superseded: a later build of this template was registered';
-      const row = await store.addBuild(build, { templateId: ids.templateId(), name, superseded });
+      const as = { templateId: ids.templateId(), name, superseded, maxUnfinished: MAX_UNFINISHED };
+      const row = await store.addBuild(build, as);
       if (row === 'taken') throw nameTaken(name);
+      if (row === 'limit') throw tooManyBuilds();
       return row;
     },
     start: async (build, plan) => {
@@ -344,6 +348,13 @@ const listHashes = (plan: BuildPlan): string[] =>
 
 const describeTime = (timeMs: number): string =>
   timeMs < 120_000 ? `${timeMs / 1_000} seconds` : `${Math.round(timeMs / 60_000)} minutes`;
+
+const tooManyBuilds = (): ApiError =>
+  new ApiError(
+    'resource_exhausted',
+    `${MAX_UNFINISHED} builds wait for their start or run: start, cancel or delete some of them first`,
+    { headers: { 'Retry-After': '30' } },
+  );
 
 const nameTaken = (name: string): ApiError =>
   conflict(`the name "${name}" belongs to a template that is not built`);

@@ -101,7 +101,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       const { cpuCount, memoryMb, diskMb } = template;
       const of = { id, createdAt: 0, cpuCount, memoryMb, diskMb, minFreeDiskMb: 0, tags: ['default'] };
       const build = await store.addBuild(of, { templateId: `t-${name}`, name, superseded: '' });
-      if (build === 'taken') throw new Error(`the name ${name} is taken`);
+      if (typeof build === 'string') throw new Error(`the build of ${name} was refused: ${build}`);
       await store.startBuild(id, 0);
       await images.add(name);
       const checkpointId = hasCheckpoint

@@ -13,7 +13,7 @@ export const describeBuilds = (ask: () => Store): void => {
   ): Promise<BuildRow> => {
     const build = { id, createdAt, ...size, minFreeDiskMb: 7, tags };
     const row = await ask().addBuild(build, { templateId: `t-${name}`, name, superseded: later });
-    if (row === 'taken') throw new Error('taken');
+    if (typeof row === 'string') throw new Error(`refused: ${row}`);
     return row;
   };
 
@@ -55,6 +55,21 @@ export const describeBuilds = (ask: () => Store): void => {
     ask().reserveSandbox(sandbox(id, more), { maxActive: 10 });
 
   describe('the builds of a store', () => {
+    it('are refused beyond the most that may be unfinished, but for one that supersedes another', async () => {
+      const request = (id: string, name: string) => {
+        const build = { id, createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
+        return ask().addBuild(build, { templateId: `t-${name}`, name, superseded: later, maxUnfinished: 2 });
+      };
+      expect(await request('b1', 'one')).toMatchObject({ state: 'waiting' });
+      await ask().startBuild('b1', 2);
+      expect(await request('b2', 'two')).toMatchObject({ state: 'waiting' });
+      expect(await request('b3', 'three')).toBe('limit');
+      expect(await ask().findTemplate('three')).toBeUndefined();
+      expect(await request('b4', 'two')).toMatchObject({ state: 'waiting' });
+      await ask().finishBuild('b1', result('image-1'));
+      expect(await request('b5', 'three')).toMatchObject({ state: 'waiting' });
+    });
+
     it('leaves a tag with the newer build when an older one finishes later', async () => {
       await add('older', { createdAt: 1, tags: ['default', 'v1'] });
       await ask().startBuild('older', 2);
