@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { listMissing, runOrThrow } from './apt.ts';
 
 /**
- * Of what a server depends on, its own parts and libraries are needed to start it. The others serve scripts of the installation, and
+ * Only the parts of a server and its libraries are needed to start it. The others serve scripts of the installation, and
  * LLVM the compiler of queries, which tests switch off.
  */
 const isNeeded = (name: string, dependency: string): boolean =>

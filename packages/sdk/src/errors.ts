@@ -67,7 +67,7 @@ export class SandboxUnavailableError extends SandboxError {
 
 /** What inside a sandbox prevents keeping its memory. */
 export interface Obstacle {
-  /** As in `traced_process`; see the page on pauses. New values may appear. */
+  /** The kind, such as `traced_process`; see the page on pauses. New values may appear. */
   kind: string;
   /** The process that holds it, by its pid in the sandbox. Absent where it is not that of one process. */
   process?: { pid: number; command: string };

@@ -5,7 +5,7 @@ import type { QuietLog } from './quiet-log.ts';
 export interface StrangerBounds {
   /** The maximum of connections that have not shown who they are, from all addresses. */
   all: number;
-  /** The same from one address. */
+  /** The most from one address. */
   ofAddress: number;
   /** The time in which a connection must show who it is, from its first moment. */
   timeoutMs: number;

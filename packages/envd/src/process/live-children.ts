@@ -11,5 +11,5 @@ export const addChild = (pid: number): (() => void) => {
   };
 };
 
-/** Resolves when a child has exited, whoever still holds its output; at once for a pid that is no child. */
+/** Resolves when a child has exited, also while other processes hold its output; at once for a pid that is no child. */
 export const whenExited = (pid: number): Promise<void> => live.get(pid) ?? Promise.resolve();

@@ -21,7 +21,7 @@ export interface ImageManifest {
   digest: string;
   fileCount: number;
   sizeBytes: number;
-  /** As in `BaseImage`. */
+  /** Packages that the image lacks, as in `BaseImage`. */
   missing: readonly string[];
 }
 

@@ -270,7 +270,7 @@ describe('pullImage', () => {
       ['entries', { entryCount: 2 }, { entryCount: 1 }],
       // Two headers, the content in whole blocks, and the end.
       ['decompressed bytes', { archiveBytes: 512 * (2 + 20 + 1 + 2) }, { archiveBytes: 512 * 25 - 1 }],
-      // Of both entries, and of what they and the folder above them are in the image.
+      // The bytes of both entries, and of their places and the folder above them in the image.
       ['bytes in names', { nameBytes: 3 + 1 + 2 + 4 + 2 }, { nameBytes: 11 }],
     ])('rejects more %s than an image may have', async (_, enough, less) => {
       const layer = await registry.addLayer([

@@ -46,7 +46,7 @@ export async function unpackLayer(options: {
   root: string;
   blob: Readable;
   descriptor: LayerDescriptor;
-  /** By default the blob. */
+  /** Default: the blob. */
   verifies?: Verification;
   budget: UnpackBudget;
   /** Notes files whose owner no sandbox has. All layers share it: a later layer may remove such a file, so the caller refuses the image only after the last layer. */

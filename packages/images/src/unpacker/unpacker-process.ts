@@ -6,9 +6,9 @@ import { ImageError } from '../image-error.ts';
 
 /** What unpacking one image may take. */
 export interface UnpackerLimits {
-  /** Of the heap of JavaScript, where names and attributes are. */
+  /** Limits the heap of JavaScript, where names and attributes are. */
   heapBytes: number;
-  /** Of all memory that is written, with half a gigabyte that Node reserves. */
+  /** Limits all memory that is written, with half a gigabyte that Node reserves. */
   dataBytes: number;
   cpuSeconds: number;
   /** How long the helper waits for it, in sum: on the disk as well. */

@@ -32,7 +32,7 @@ export const toMissingError = (
   return notFound(end === undefined ? `sandbox "${id}" was not found` : `sandbox "${id}" ${end}`);
 };
 
-/** As `toMissingError`, for the sandbox of that id. */
+/** Returns the error of `toMissingError` for the sandbox of that id. */
 export const explainMissing = async ({ store, clock }: StateContext, id: string): Promise<ApiError> =>
   toMissingError(id, await store.findSandbox(id), clock);
 

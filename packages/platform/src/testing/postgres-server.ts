@@ -121,7 +121,7 @@ export const startPostgres = async ({
       `unix_socket_directories=${folder}`,
       `listen_addresses=${machine?.address ?? ''}`,
       'log_min_messages=log',
-      // Its compiler of queries is not unpacked for tests.
+      // The compiler of queries is not unpacked for tests.
       'jit=off',
       ...(isDurable ? [] : ['fsync=off', 'full_page_writes=off']),
       ...more,

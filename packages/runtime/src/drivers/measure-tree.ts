@@ -16,7 +16,7 @@ export interface TreeMeasure {
   uuid: string;
 }
 
-/** Of each entry: kind, size, allocated blocks of 512 bytes, what the UUID follows from, and its path. */
+/** What `find` prints of each entry: kind, size, allocated blocks of 512 bytes, what the UUID follows from, and its path. */
 const FORMAT = '%y %s %b %m %U %G %T@ %P\\0';
 
 /**

@@ -23,7 +23,7 @@ export interface SandboxInfo {
   metadata: Record<string, string>;
   /** Version of its agent. */
   envdVersion: string;
-  /** Its rules for outgoing connections, where it has any. Not in lists. */
+  /** Rules for outgoing connections, where there are any. Not in lists. */
   network?: { allow: string[]; deny: string[] };
 }
 

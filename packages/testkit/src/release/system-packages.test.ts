@@ -28,7 +28,7 @@ beforeAll(() => {
   for (const part of ['scripts/system-packages.ts', 'scripts/debian', 'packages/platform/src/testing'])
     cpSync(join(workspaceRoot, part), join(checkout, part), { recursive: true });
   writeFileSync(join(checkout, 'package.json'), '{ "type": "module" }\n');
-  // As the home of root is.
+  // The home of root has this mode.
   mkdirSync(join(root, 'root'), { recursive: true });
   chmodSync(join(root, 'root'), 0o700);
   cpSync(process.execPath, join(root, 'usr/local/bin/node'));

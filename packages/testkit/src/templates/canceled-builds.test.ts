@@ -36,7 +36,7 @@ it('ends on the server when its handle cancels it, and its name can be built aga
   expect(await readReason('canceled')).toBe('the build was canceled');
   const again = build(Template().fromTemplate('base').run('true'), 'canceled', stack.connection);
   expect(await again.result()).toMatchObject({ name: 'canceled' });
-  // It has ended, and stays as it is.
+  // The build has ended, and stays as it is.
   await again.cancel();
   expect(await templates.exists('canceled', stack.connection)).toBe(true);
   expect(await readReason('canceled')).toBeUndefined();

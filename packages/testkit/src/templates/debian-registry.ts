@@ -29,7 +29,7 @@ export interface DebianRegistry extends AsyncDisposable {
   readonly host: string;
   /** Pushes an image of one layer, the content of a folder with file capabilities, as `{name}:latest`. `config` has `User`, `Cmd` and others; `owner` is by default root. */
   push(name: string, image: { folder: string; owner?: number } & ImageSettings): Promise<void>;
-  /** As `push`, of layers that are files, the lowest first: all tar archives, or all compressed in one way. */
+  /** Pushes layers that are files, the lowest first: all tar archives, or all compressed in one way. */
   pushLayers(
     name: string,
     image: { paths: readonly string[]; compression: 'gzip' | 'zstd' | 'none' } & ImageSettings,

@@ -80,7 +80,7 @@ export async function runInForeground(
     signal: stopping.signal,
   });
   const running = await starting.catch((error: unknown) => {
-    // It ended as it was told to.
+    // The server ended because of a signal or a command.
     if (stopping.signal.aborted) return undefined;
     throw error;
   });

@@ -29,7 +29,7 @@ const toName = (path: string): string => path.replace(/^\/+/, '');
 
 /**
  * What a path of this file system names, or a pattern with `*`, `?` and `[…]`. Links on the way and at the end are followed.
- * Of a pattern with several matches each file counts by its own name, and of each folder what is in it. With `inside` the path is that of a
+ * Where a pattern has several matches, each file counts by its own name, and of each folder what is in it. With `inside` the path is that of a
  * folder, and names count from it. Throws `invalid_argument` when nothing is there, and for what the host mounts.
  */
 export const findSources = ({ source: text, inside }: PackRequest): FoundSources => {

@@ -6,7 +6,7 @@ export type ChangeMode = (mode: number, isFolder: boolean) => number;
 interface Change {
   /** The bits that a clause is about. */
   who: number;
-  /** Whether the clause names nobody, and so leaves alone what the mask of new files (umask) has. */
+  /** Whether the clause names no class, and so leaves alone what the mask of new files (umask) has. */
   isMasked: boolean;
   operator: string;
   rights: string;

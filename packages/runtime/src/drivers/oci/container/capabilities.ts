@@ -23,7 +23,7 @@ const numbers = {
 /** Their names, for the OCI runtime. */
 export const capabilities = Object.keys(numbers);
 
-/** The same as a set of bits, by their numbers in linux/capability.h. */
+/** These capabilities as a set of bits, by their numbers in linux/capability.h. */
 export const capabilityMask = Object.values(numbers).reduce(
   (mask, number) => mask | (1n << BigInt(number)),
   0n,

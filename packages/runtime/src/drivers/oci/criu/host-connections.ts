@@ -39,7 +39,7 @@ export const hasHostConnection = async (pids: readonly number[]): Promise<boolea
 /** A listening socket with connections that CRIU cannot leave out. */
 export interface PendingConnection {
   kind: Extract<ObstacleKind, 'pending_connection' | 'agent_connection'>;
-  /** Of the listening socket. */
+  /** The inode of the listening socket. */
   inode: number;
 }
 

@@ -170,7 +170,7 @@ testReference('LABEL, MAINTAINER and STOPSIGNAL', [
     steps: [],
   },
   { says: 'labels do not change the files', file: 'LABEL description="a \\\nb"\nRUN c', steps: [run('c')] },
-  { says: 'the author does not change the files', file: 'MAINTAINER somebody <a@b.example>', steps: [] },
+  { says: 'the author does not change the files', file: 'MAINTAINER author <a@b.example>', steps: [] },
   { says: 'a signal to stop does not change the files', file: 'STOPSIGNAL SIGINT\nSTOPSIGNAL 9', steps: [] },
 ]);
 

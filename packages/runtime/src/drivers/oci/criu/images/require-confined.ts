@@ -159,7 +159,7 @@ const FOR_ALL_THREADS = 1;
 const MAX_PID = 4_194_304;
 const namespaceKinds = ['process', 'network', 'ipc', 'uts', 'mount', 'user', 'cgroup'] as const;
 
-/** Of mounts that CRIU makes: proc, sysfs, tmpfs, devpts, mqueue and the overlay of the root, as numbered in mnt.proto. */
+/** The kinds of mounts that CRIU makes: proc, sysfs, tmpfs, devpts, mqueue and the overlay of the root, as numbered in mnt.proto. */
 const fileSystems: ReadonlySet<number> = new Set([1, 2, 5, 6, 14, 17]);
 /** The options of a restore say the source of these. */
 const externalMounts: ReadonlySet<string> = new Set(['agent', 'guest', 'boot-id', 'mask']);

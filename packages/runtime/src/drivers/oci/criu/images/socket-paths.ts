@@ -51,7 +51,7 @@ const toDeletedPath = (socket: UnixSocket, root: SandboxRoot): string | undefine
   const path = posix.normalize(toBoundPath(socket));
   const folder = posix.dirname(path);
   const { folder: present, isWhole, isBlocked } = root.findPlace(root.resolve(folder) ?? folder);
-  // It enters the folder of a relative path before it makes any.
+  // CRIU enters the folder of a relative path before it makes any.
   const isAbsolute = toPath(socket.name).startsWith('/');
   return isWhole || (isAbsolute && !isBlocked) ? undefined : posix.join(present, posix.basename(path));
 };

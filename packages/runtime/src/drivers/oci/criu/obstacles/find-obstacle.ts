@@ -47,7 +47,7 @@ const toObstacle = (held: HeldFile): ObstacleKind | undefined => {
   return unkept.get(statfsSync(path).type);
 };
 
-/** As proc_pid_fd(5) names the file; undefined when that is longer than the kernel can show. */
+/** Returns the name of the file as in proc_pid_fd(5); undefined when that is longer than the kernel can show. */
 const readShown = (path: string): string | undefined => {
   try {
     return readlinkSync(path, 'latin1');
