@@ -60,10 +60,13 @@ export function middleScenario(ask: Ask): void {
     expect(await git.status('/home/user/repo')).toMatchObject({ currentBranch: 'trunk', isClean: true });
   });
 
-  it('refuses network rules, naming the field, where they would not be kept', async () => {
+  it('keeps network rules by address, and refuses those by name, naming the field', async () => {
     const { e2b } = asNewest(ask);
-    const create = e2b.Sandbox.create({ network: { denyOut: ['192.0.2.1'] } });
-    await expect(create).rejects.toThrow(/400.*denyOut/);
+    const named = { allowOut: ['api.example.com'], denyOut: ['0.0.0.0/0'] };
+    await expect(e2b.Sandbox.create({ network: named })).rejects.toThrow(/400.*allowOut\[0\]/);
+    const limited = await e2b.Sandbox.create({ network: { denyOut: ['9.9.9.9'] } });
+    expect((await limited.getInfo()).network).toMatchObject({ denyOut: ['9.9.9.9'] });
+    expect(await limited.kill()).toBe(true);
   });
 }
 

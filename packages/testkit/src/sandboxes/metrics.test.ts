@@ -138,12 +138,11 @@ while True: pass"`,
     expect(((await (await latest(ending.sandboxId)).json()) as { sandboxes: object }).sandboxes).toEqual({});
   });
 
-  it('are printed by the command, a sample a line', async () => {
+  it('are printed by the command as a table, a sample a row', async () => {
     const argv = ['sandbox', 'metrics', '--data', stack.dataDir, sandbox.sandboxId];
     const lines = (await runProgram(skerryProgram, argv)).trim().split('\n');
-    expect(lines[0]).toMatch(
-      /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}cpu [\d.]+% of 2 {2}memory \d+ of 1024 MiB {2}disk \d+ of 2048 MiB$/,
-    );
+    expect(lines[0]).toMatch(/^TIME +CPU +MEMORY +DISK$/);
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z {2}[\d.]+ % of 2 +\d+ of 1024 MiB +\d+ of 2048 MiB$/);
   });
 });
 

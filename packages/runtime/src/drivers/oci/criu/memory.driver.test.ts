@@ -133,7 +133,10 @@ while True:
     const stranger = await connectGuestSocket({ path: `${guest}/http.sock` });
     stranger.write('GET / HTTP/1.1\r\n');
     await sleep(50);
-    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({
+      code: 'blocked',
+      obstacle: { kind: 'agent_connection' },
+    });
     expect(await instance.state()).toBe('running');
     stranger.destroy();
     expect((await askCounter(instance)).count).toBeGreaterThan(before.count);
