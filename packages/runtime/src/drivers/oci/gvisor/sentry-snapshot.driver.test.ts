@@ -94,7 +94,7 @@ describe('a snapshot with memory at level gvisor', () => {
       `setsid python3 -c '${listen}' >/dev/null 2>&1 </dev/null & until [ -S /root/odd ]; do sleep 0.01; done`,
     );
     await expect(source.snapshot({ id: toId(), memory: true })).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'blocked',
     });
     await expectOn(source, before);
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);

@@ -63,7 +63,7 @@ describe('a pause with memory at level gvisor', () => {
     ]) {
       const script = `setsid ${attempt} >/dev/null 2>&1 </dev/null & echo $! > /root/pid; ${wait}`;
       await runInside(instance, script);
-      await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'blocked' });
       expect(await instance.state()).toBe('running');
       await runInside(instance, 'kill $(cat /root/pid); rm -f /root/odd; sleep 0.2');
     }
