@@ -38,10 +38,6 @@ describe('the body of an error', () => {
     },
   );
 
-  it('rule 8.1-1: is the same for what is described and not served', async () => {
-    expect(errorOf(await call(`PUT /sandboxes/${gone}/network`, { body: '{}' }))).toEqual(anError(501));
-  });
-
   it.each([
     ['missing', null],
     ['empty', ''],

@@ -13,7 +13,7 @@ export interface PageProgram {
 export const endOfBlock = '<<end of block>>';
 
 /** Drawings, files and changes, which are no programs. */
-const others = ['', 'diff', 'ini', 'nginx'];
+const others = ['', 'diff', 'dockerfile', 'ini', 'nginx'];
 
 /** The words after `skerry up` of a block that starts a server; undefined for any other. */
 export function toServerOptions({ language, text, notRun }: CodeBlock): string[] | undefined {

@@ -48,8 +48,6 @@ const causes: Record<string, () => ReturnType<typeof askPlatform>> = {
   'BadRequest outOfRange': () => create({ timeout: 0 }),
   'Unauthorized missing': () => askPlatform('/sandboxes', { headers: { 'x-api-key': '' } }),
   'NotFound unknown': () => askPlatform(`/sandboxes/${EXAMPLE_ID}`),
-  'NotImplemented missing': () =>
-    askPlatform(`/sandboxes/${EXAMPLE_ID}/network`, { method: 'PUT', body: '{}' }),
   'BadSandboxHost port': () =>
     fetchByHost(`${stack.address.apiUrl}/health`, { host: `99999-${EXAMPLE_ID}.localhost` }),
   'BadPath port': () =>
