@@ -18,7 +18,9 @@ export const startUnpacker = ({
   program: string;
   limits?: UnpackerLimits;
 }): ImageTree => {
-  const unpacker = startUnpackerProcess([program, rootfs, roomFolder], { limits, signal });
+  const start = () => startUnpackerProcess([program, rootfs, roomFolder], { limits, signal });
+  let unpacker = start();
+  let hasFailed = false;
 
   const send = (call: TreeCall): Promise<boolean> => unpacker.write(`${JSON.stringify(call)}\n`);
 
@@ -36,25 +38,42 @@ export const startUnpacker = ({
     return receive<T>(onProgress);
   };
 
+  const addLayer: ImageTree['addLayer'] = async ({ descriptor, blob, onBytes }) => {
+    await send({ method: 'addLayer', descriptor });
+    let isRunning = true;
+    // The process takes bytes that are found to be wrong at their end: then the tree cannot be used.
+    await pipeline(
+      blob,
+      createVerifier({ ...descriptor, onBytes }),
+      async (pieces: AsyncIterable<Buffer>) => {
+        for await (const piece of pieces) {
+          isRunning = await unpacker.write(piece);
+          if (!isRunning) return;
+        }
+      },
+    ).catch((error: unknown) => {
+      if (isRunning) throw error;
+    });
+    return receive();
+  };
+
   return {
-    begin: () => call({ method: 'begin' }),
-    addLayer: async ({ descriptor, blob, onBytes }) => {
-      await send({ method: 'addLayer', descriptor });
-      let isRunning = true;
-      // The process takes bytes that are found to be wrong at their end: then the tree cannot be used.
-      await pipeline(
-        blob,
-        createVerifier({ ...descriptor, onBytes }),
-        async (pieces: AsyncIterable<Buffer>) => {
-          for await (const piece of pieces) {
-            isRunning = await unpacker.write(piece);
-            if (!isRunning) return;
-          }
-        },
-      ).catch((error: unknown) => {
-        if (isRunning) throw error;
-      });
-      return receive();
+    begin: async () => {
+      // The process ends with the first layer that it cannot unpack: a pull that goes on without that layer needs another.
+      if (hasFailed) {
+        await unpacker.end();
+        unpacker = start();
+        hasFailed = false;
+      }
+      await call({ method: 'begin' });
+    },
+    addLayer: async (layer) => {
+      try {
+        await addLayer(layer);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
     },
     endLayers: () => call({ method: 'endLayers' }),
     load: (source, { onProgress }) => call({ method: 'load', source }, onProgress),

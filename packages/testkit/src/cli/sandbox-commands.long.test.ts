@@ -176,7 +176,7 @@ describe('skerry sandbox list, info and kill', () => {
     expect(ids.split('\n')).toEqual(expect.arrayContaining([one.sandboxId, two.sandboxId]));
     const { stdout: info } = await runSkerry(sandbox('info', two.sandboxId));
     expect(info).toMatch(
-      /^id +i\w+\ntemplate +base\nstate +running\nstarted +.* \d+s ago\nends +.*Z\ncpu +2\nmemory +\d+ MiB\n/,
+      /^id +i\w+\ntemplate +base\nstate +running\nstarted +.* \d+s ago\nends +.*Z, in \d+\w+, and is removed then\ncpu +2\nmemory +\d+ MiB\n/,
     );
     const { stdout: json } = await runSkerry(sandbox('info', '--json', two.sandboxId));
     expect(JSON.parse(json)).toMatchObject({ sandboxId: two.sandboxId, state: 'running' });

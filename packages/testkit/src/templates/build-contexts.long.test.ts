@@ -94,8 +94,8 @@ describe('an upload link', () => {
     expect((await builds.getLink('base', hash)).response.status).toBe(404);
     const tagged = await builds.getLink('uploads:default', hash);
     expect([tagged.response.status, tagged.error?.message]).toEqual([
-      400,
-      expect.stringContaining('without a tag'),
+      404,
+      expect.stringContaining('uploads:default'),
     ]);
     for (const wrong of ['abc', hash.toUpperCase(), `${hash}0`])
       expect((await builds.getLink(templateID, wrong)).response.status).toBe(400);

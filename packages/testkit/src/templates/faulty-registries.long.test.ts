@@ -74,7 +74,7 @@ it('a build fails with the reason of each, and keeps nothing', async () => {
     linked: [await makeImage([{ name: 'a', type: 'link', linkname: `${above}/etc/shadow` }]), '/etc/shadow"'],
     bomb: [
       await makeImage([{ name: 'zeros', pax: { size: String(17 * 2 ** 30) } }]),
-      'the image is larger than an image may be',
+      'the files of the image have more than 16 GiB',
     ],
   };
   const ends = Object.entries(cases).map(async ([name, [image]]) => {
