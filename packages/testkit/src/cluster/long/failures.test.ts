@@ -153,7 +153,9 @@ describe('a cluster', () => {
     await expect.poll(() => cluster.states()).toMatchObject({ b: 'unreachable' });
     await cluster.skerry('node', 'forget', 'b');
     expect(await cluster.states()).toEqual({ a: 'ready' });
-    await expect(Sandbox.connect(gone.sandboxId, cluster.connection)).rejects.toThrow('was not found');
+    await expect(Sandbox.connect(gone.sandboxId, cluster.connection)).rejects.toMatchObject({
+      code: 'not_found',
+    });
     expect((await kept.commands.run('echo here')).stdout).toBe('here\n');
     await kept.kill();
   });

@@ -67,7 +67,7 @@ describe('a server with two nodes and a blob store', () => {
     await expect.poll(() => cluster.states()).toMatchObject({ b: 'lost' });
     await expect(connect(paused)).rejects.toThrow('node "b" cannot be reached');
     expect(await explain(paused)).toMatchObject({ node: 'b' });
-    await expect(connect(running)).rejects.toThrow('was not found');
+    await expect(connect(running)).rejects.toMatchObject({ code: 'not_found' });
     await cluster.lab.mend('b');
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
 
