@@ -24,7 +24,14 @@ function check(server: string): { status: number | null; stderr: string } {
     { stdio: 'ignore' },
   );
   const placed = server.replace(`/etc/ssl/${name}.pem`, certificate).replace(`/etc/ssl/${name}.key`, key);
-  writeFileSync(join(folder, 'nginx.conf'), `pid nginx.pid;\nevents {}\nhttp {\n${placed}}\n`);
+  // The folders and logs of an installed nginx are missing where it is only unpacked.
+  const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${kind};\n`,
+  );
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `pid nginx.pid;\nevents {}\nhttp {\naccess_log off;\n${folders.join('')}${placed}}\n`,
+  );
   const nginx = findServerProgram('nginx');
   if (nginx === undefined)
     throw new Error('nginx is not on this host: node scripts/system-packages.ts --more');
