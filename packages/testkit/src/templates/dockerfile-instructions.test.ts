@@ -162,8 +162,8 @@ it('mounts caches, folders in memory, and files of the context and of stages for
   const text = (count: string) => `FROM ${image} AS tools
 RUN mkdir -p /out/bin && echo tool > /out/bin/tool
 FROM ${image}
-RUN mkdir -p /var/cache/x && echo image > /var/cache/x/own && chmod 0750 /var/cache/x && mkdir -p /work && echo before > /work/main
-WORKDIR /work
+RUN mkdir -p /var/cache/x && echo image > /var/cache/x/own && chmod 0750 /var/cache/x && mkdir -p /place && echo before > /place/main
+WORKDIR /place
 RUN --mount=type=cache,target=/var/cache/x,mode=0700,uid=5 \\
     --mount=type=cache,id=named,target=/root/.cache/deep \\
     --mount=type=bind,target=package.json,source=package.json \\
@@ -174,7 +174,7 @@ RUN --mount=type=cache,target=/var/cache/x,mode=0700,uid=5 \\
     (ls -A /var/cache/x | wc -l; stat -c '%a %u' /var/cache/x; cat main deep/x /tools/bin/tool /context/package.json; stat -c %a /scratch) > /seen; \\
     echo ${count} >> /var/cache/x/kept; echo ${count} >> /root/.cache/deep/kept; \\
     cat /var/cache/x/kept > /taken; touch made /tools/bin/new /scratch/y
-RUN (ls -A / /work /root /var/cache/x; cat /work/main /var/cache/x/own; stat -c '%a' /var/cache/x) > /after
+RUN (ls -A / /place /root /var/cache/x; cat /place/main /var/cache/x/own; stat -c '%a' /var/cache/x) > /after
 `;
   await buildText('mounts', text('one'), { context });
   expect(await runIn('mounts', 'cat /seen; cat /taken')).toBe('0\n700 5\ncode\nxtool\n{}1777\none\n');

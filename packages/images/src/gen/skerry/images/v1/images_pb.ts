@@ -184,7 +184,7 @@ export const BaseImageSchema: GenMessage<BaseImage> = /*@__PURE__*/
  */
 export type CompleteBaseImageRequest = Message<"skerry.images.v1.CompleteBaseImageRequest"> & {
   /**
-   * As in the request that made the incomplete image.
+   * Four fields are as in the request that made the incomplete image.
    *
    * @generated from field: string images_dir = 1;
    */

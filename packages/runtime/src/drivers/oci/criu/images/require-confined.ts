@@ -93,7 +93,7 @@ const requireNamespaces = (
   for (const kind of namespaceKinds) {
     const number = found?.[kind] ?? 0;
     require(number > 0 && number === first?.[kind], `a process is in a ${kind} namespace of its own`);
-    // With `--manage-cgroups=ignore` no restore makes a cgroup namespace, so a sandbox that was restored once is in that of the host.
+    // No restore makes a cgroup namespace with `--manage-cgroups=ignore`, so a sandbox that was restored once is in that of the host.
     require(kind === 'cgroup' ||
       number !== host?.[kind], `a process is in the ${kind} namespace of the host`);
   }

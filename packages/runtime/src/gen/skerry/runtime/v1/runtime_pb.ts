@@ -388,7 +388,7 @@ export type SetNetworkRequest = Message<"skerry.runtime.v1.SetNetworkRequest"> &
   target?: Target | undefined;
 
   /**
-   * As in `InstanceSpec`.
+   * The policy, as in `InstanceSpec`.
    *
    * @generated from field: string network = 2;
    */
