@@ -236,6 +236,11 @@ describe('architecture', () => {
     expect(incomplete).toEqual([]);
   });
 
+  it('is compatible with nothing that was never published, until 0.1.0 is', () => {
+    const word = ['earlier', 'release'].join(' ');
+    expect(sources.filter((path) => readFileSync(path, 'utf8').toLowerCase().includes(word))).toEqual([]);
+  });
+
   it('has no file of more than 400 lines', () => {
     expect(sources.filter((path) => readFileSync(path, 'utf8').split('\n').length > 400)).toEqual([]);
   });

@@ -16,7 +16,7 @@ const write = (name: string, content: object): void =>
 
 it('finds the file of the base image that was made last', () => {
   for (const digit of ['1', '2']) writeFileSync(join(dir, `sha256-${digit.repeat(64)}.ext4`), '');
-  // The file of an image is removed when nothing needs it, and a folder is of an earlier release.
+  // The file of an image is removed when nothing needs it, and a folder belongs to a server without root.
   write('base-a.json', {
     ...minimal,
     createdAt: '2026-11-20T10:00:00.000Z',

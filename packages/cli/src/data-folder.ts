@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { requireOwnFolder } from '@skerry/runtime';
+import { type ProcessIdentity, requireOwnFolder } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { currentRootlessState } from './current-rootless-state.ts';
 
@@ -48,9 +48,6 @@ export function openDataFolder(path: string): string {
 /** The file that every server of a folder locks. It stays when they have ended, and so marks a data folder. */
 export const lockFile = (folder: string): string => join(folder, 'run', 'server.lock');
 
-/** The lock of earlier releases, which a start that was interrupted has left alone. */
-const earlierLockFile = (folder: string): string => join(folder, 'run', 'lock.db');
-
 /** The database of the platform. */
 export const databaseFile = (folder: string): string => join(folder, 'skerry.db');
 
@@ -72,7 +69,7 @@ function requireTrusted(folder: string): void {
 
 /** Whether a server has used the folder before. */
 export function isDataFolder(folder: string): boolean {
-  return [lockFile(folder), databaseFile(folder), earlierLockFile(folder)].some((path) => existsSync(path));
+  return [lockFile(folder), databaseFile(folder)].some((path) => existsSync(path));
 }
 
 /** What may be there before the first start: prepared images, what an interrupted start has left, and the secrets of another server. */
@@ -88,11 +85,7 @@ const addressFile = (folder: string): string => join(folder, 'run', 'server.json
  * The address with the process of the server, identified so that a later process with the same pid is not mistaken for
  * it.
  */
-export type RunningServerAddress = ServerAddress & {
-  pid: number;
-  /** Absent in the file of an earlier release. */
-  startTicks?: number;
-};
+export type RunningServerAddress = ServerAddress & ProcessIdentity;
 
 /** Publishes the address of this folder's server to the other commands, until {@link removeServerAddress}. */
 export function writeServerAddress(folder: string, address: RunningServerAddress): void {

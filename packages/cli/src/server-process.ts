@@ -1,7 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identifyProcess, isAlive, type ProcessIdentity } from '@skerry/runtime';
-import { readServerAddress } from './data-folder.ts';
 
 const processFile = (folder: string): string => join(folder, 'run', 'server-process.json');
 
@@ -21,11 +20,7 @@ export function removeServerProcess(folder: string): void {
 /** The living server of the folder; undefined when there is none, or it has not taken the data lock yet. */
 export function findServerProcess(folder: string): ProcessIdentity | undefined {
   const noted = readServerProcess(folder);
-  if (noted) return isAlive(noted) ? noted : undefined;
-  // A server of an earlier release has recorded only its address, some without their start time.
-  const address = readServerAddress(folder);
-  const found = address && identifyProcess(address.pid);
-  return found && (address.startTicks ?? found.startTicks) === found.startTicks ? found : undefined;
+  return noted && isAlive(noted) ? noted : undefined;
 }
 
 function readServerProcess(folder: string): ProcessIdentity | undefined {

@@ -86,7 +86,7 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseIm
     // 0700: the image holds setuid programs, which no user of the host may reach.
     const workDir = await mkdtemp(join(imagesDir, buildPrefix));
     try {
-      const { tree, manifest } = await makeTree({ workDir, target, recipe, options });
+      const { tree, manifest } = await makeTree({ workDir, recipe, options });
       return options.makeFile
         ? await publishBaseFile({
             ...options,
@@ -188,20 +188,13 @@ async function installAll({
 /** The folder of the base image's `rootfs`, with its description. */
 async function makeTree({
   workDir,
-  target,
   recipe,
   options,
 }: {
   workDir: string;
-  target: string;
   recipe: string;
   options: BaseImageOptions;
 }): Promise<{ tree: string; manifest: ImageManifest }> {
-  if (options.makeFile) {
-    // The folder of an earlier release has the same files. Its sandboxes still need it.
-    const earlier = await readManifest(target, recipe);
-    if (earlier) return { tree: target, manifest: earlier };
-  }
   const { source, content, missing } = await build(join(workDir, 'rootfs'), { ...options, workDir });
   const tree = join(workDir, 'image');
   await mkdir(tree, { mode: 0o700 });

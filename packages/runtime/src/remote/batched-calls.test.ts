@@ -1,14 +1,8 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http2';
-import type { AddressInfo } from 'node:net';
-import { Code, ConnectError, createClient, createConnectRouter } from '@connectrpc/connect';
-import { createConnectTransport } from '@connectrpc/connect-node';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { describe, expect, it } from 'vitest';
 import { RuntimeError, RuntimeLostError } from '../error.ts';
-import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { createBatchedCalls } from './batched-calls.ts';
 import type { Target } from './messages.ts';
-import { toListener } from './to-listener.ts';
 
 const toTarget = (number: number): Target => ({ instance: `i${number}`, birthId: `b${number}` });
 
@@ -31,22 +25,6 @@ const record = (failure?: Error) => {
   return { ask, calls };
 };
 
-/** The error of a call that the server does not have. */
-const callOfLaterVersion = async (): Promise<Error> => {
-  const router = createConnectRouter({ grpc: false, grpcWeb: false });
-  router.rpc(RuntimeService.method.describe, () => ({}));
-  const server = createServer(toListener(router, () => undefined)).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const client = createClient(RuntimeService, createConnectTransport({ baseUrl, httpVersion: '2' }));
-  return client.listStates({}).then(
-    () => expect.unreachable('it has that call'),
-    (error: Error) => error,
-  );
-};
-
 describe('batched calls', () => {
   it('asks once about all that are asked about at the same moment, and by itself about one that was left out', async () => {
     const { ask, calls } = record();
@@ -61,12 +39,6 @@ describe('batched calls', () => {
     const { ask, calls } = record();
     expect(await ask(toTarget(3))).toBe(3);
     expect(calls).toEqual({ many: [], one: ['i3'] });
-  });
-
-  it('asks about each when the other side has no such call', async () => {
-    const { ask, calls } = record(await callOfLaterVersion());
-    expect(await Promise.all([1, 2].map((one) => ask(toTarget(one))))).toEqual([1, 2]);
-    expect(calls).toEqual({ many: [2], one: ['i1', 'i2'] });
   });
 
   it.each([

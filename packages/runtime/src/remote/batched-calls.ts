@@ -1,5 +1,4 @@
-import type { RuntimeError } from '../error.ts';
-import { fromConnectError, isUnknownCall } from './failure.ts';
+import { fromConnectError } from './failure.ts';
 import type { Target } from './messages.ts';
 
 /** With the longest ids, so many targets fit into a request. */
@@ -13,23 +12,14 @@ interface Waiting<T> {
 
 /**
  * Asks about instances, those that are asked about in one turn of the event loop in one call: a server looks at all of a node every few
- * seconds. What `many` leaves out of its answers, by birth id, is asked for with `one`, and so is each instance at a helper of an earlier
- * version, which has no such call. When `many` fails otherwise all of them reject, with a `RuntimeError`.
+ * seconds. What `many` leaves out of its answers, by birth id, is asked for with `one`. When `many` fails all of them reject, with a
+ * `RuntimeError`.
  */
 export const createBatchedCalls = <T>(calls: {
   one(target: Target): Promise<T>;
   many(targets: Target[]): Promise<ReadonlyMap<string, T>>;
 }): ((target: Target) => Promise<T>) => {
   let waiting: Waiting<T>[] = [];
-
-  const askMany = async (targets: Target[]): Promise<ReadonlyMap<string, T>> => {
-    try {
-      return await calls.many(targets);
-    } catch (error) {
-      if (isUnknownCall(error)) return new Map();
-      throw fromConnectError(error);
-    }
-  };
 
   const ask = async (asked: readonly Waiting<T>[]): Promise<void> => {
     const [first] = asked;
@@ -38,10 +28,10 @@ export const createBatchedCalls = <T>(calls: {
       return;
     }
     try {
-      const answers = await askMany(asked.map(({ target }) => target));
+      const answers = await calls.many(asked.map(({ target }) => target));
       for (const { target, resolve } of asked) resolve(answers.get(target.birthId) ?? calls.one(target));
     } catch (error) {
-      for (const { reject } of asked) reject(error as RuntimeError);
+      for (const { reject } of asked) reject(fromConnectError(error));
     }
   };
 

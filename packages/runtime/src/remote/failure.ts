@@ -36,10 +36,6 @@ export const toConnectError = (error: RuntimeError): ConnectError => {
   ]);
 };
 
-/** Whether the other side has no such call: it is of an earlier version. `unsupported` of a driver is a `Failure`. */
-export const isUnknownCall = (error: unknown): boolean =>
-  error instanceof ConnectError && error.code === Code.Unimplemented && error.details.length === 0;
-
 /** Returns the error that the driver threw. Any other error is `internal`, except in a call that this process cancelled. */
 export function fromConnectError(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;

@@ -21,8 +21,8 @@ export interface DelegatedGroup {
   path: string;
   /** The name of the user. */
   user: string;
-  /** What the group can limit; missing in the record of an earlier release. */
-  controllers?: string[];
+  /** What the group can limit. */
+  controllers: string[];
 }
 
 /** Why sandboxes have no limits of cpu, memory and processes by cgroups, and how to solve that. */

@@ -5,7 +5,7 @@ import { findOnLinkRanges } from '../network/on-link.ts';
 import type { HelperRootlessOptions } from '../remote/helper.ts';
 import { type LimitsRefusal, toLingerPath, toUndelegated } from './delegated-group.ts';
 import { readRootlessRecord, toDelegated } from './record.ts';
-import { readControllers, unifiedRoot } from './unified-groups.ts';
+import { unifiedRoot } from './unified-groups.ts';
 
 /**
  * The options of a helper in the rootless namespace that this process has entered.
@@ -43,7 +43,7 @@ export function describeRootlessLimits(stateDir: string): RootlessLimits | undef
   const record = readRootlessRecord(stateDir);
   const group = record && toDelegated(record);
   if (!group) return record?.limits as LimitsRefusal | undefined;
-  const { unit, user, path, controllers = readControllers(join(unifiedRoot, path)) } = group;
+  const { unit, user, controllers } = group;
   const limitsCpu = controllers.includes('cpu');
   return {
     unit,

@@ -21,8 +21,7 @@ export type SnapshotRequest =
 export const parseSnapshotRequest = (given: Record<string, unknown>): SnapshotRequest => {
   const { way, templateDigest, manifestSha256, rootfs } = given;
   const snapshot = toText(given.snapshot, isInstanceId, 'snapshot');
-  // Earlier servers send none: their copies have the ids of the snapshots.
-  const copy = given.copy === undefined ? snapshot : toText(given.copy, isInstanceId, 'copy');
+  const copy = toText(given.copy, isInstanceId, 'copy');
   const digest = toText(templateDigest, (text) => /^sha256:[0-9a-f]{64}$/.test(text), 'templateDigest');
   if (way === 'store') return { way, snapshot, copy, templateDigest: digest };
   if (way !== 'fetch') throw malformed('way');

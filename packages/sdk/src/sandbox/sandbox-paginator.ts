@@ -1,4 +1,3 @@
-import { SandboxError } from '../errors.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { Paginator, toNextToken } from './paginator.ts';
@@ -46,31 +45,13 @@ async function fetchPage(connection: Connection, options: SandboxListOptions, ne
     ...(nextToken === undefined ? {} : { nextToken }),
   };
   const query = { ...filter, ...paging, ...(state ? { state } : {}) };
-  try {
-    return await callApi(connection, options, (api, signal) =>
-      api.GET('/v2/sandboxes', {
-        params: { query },
-        querySerializer: { array: { style: 'form', explode: false } },
-        signal,
-      }),
-    );
-  } catch (error) {
-    // The older route supports only running sandboxes and a metadata filter.
-    const isPlain = Object.keys(paging).length === 0 && state?.join() === 'running';
-    if (!(error instanceof SandboxError && isMissingRoute(error) && isPlain)) throw error;
-    return callApi(connection, options, (api, signal) =>
-      api.GET('/sandboxes', { params: { query: filter }, signal }),
-    );
-  }
-}
-
-/**
- * Whether an error may mean that an older service lacks the route.
- *
- * @internal
- */
-export function isMissingRoute(error: SandboxError): boolean {
-  return error.code === 'not_found' || error.code === 'unimplemented';
+  return callApi(connection, options, (api, signal) =>
+    api.GET('/v2/sandboxes', {
+      params: { query },
+      querySerializer: { array: { style: 'form', explode: false } },
+      signal,
+    }),
+  );
 }
 
 /**

@@ -81,26 +81,7 @@ it('sends exactly the given options when it creates a sandbox', async () => {
   ]);
 });
 
-it.each([404, 405])(
-  'falls back to the older routes on %d, with the default timeout of the newer ones',
-  async (status) => {
-    const { sent, options } = await serve(({ url }) =>
-      url?.startsWith('/v2/')
-        ? { status, body: { code: status, message: 'no route' } }
-        : { status: 201, body: reply },
-    );
-    await Sandbox.create(options);
-    await Sandbox.connect('i1', { ...options, timeoutMs: 1000 });
-    expect(sent.map(({ url, body }) => [url, body])).toEqual([
-      ['/v2/sandboxes', { templateID: 'base' }],
-      ['/sandboxes', { templateID: 'base', timeout: 300 }],
-      ['/v2/sandboxes/i1/connect', { timeout: 1 }],
-      ['/sandboxes/i1/connect', { timeout: 1 }],
-    ]);
-  },
-);
-
-it('does not fall back on any other error', async () => {
+it('rejects with what the service refuses', async () => {
   const { sent, options } = await serve(() => ({
     status: 400,
     body: { code: 400, message: 'timeout is too long' },
@@ -112,7 +93,7 @@ it('does not fall back on any other error', async () => {
   expect(sent).toHaveLength(1);
 });
 
-it('uses the older route for a sandbox without a token, which the newer does not create', async () => {
+it('creates a sandbox without a token on the route of version 1, as version 2 does not', async () => {
   const { sent, options } = await serve(() => ({ status: 201, body: reply }));
   await Sandbox.create({ ...options, secure: false });
   expect(sent).toEqual([
@@ -226,19 +207,6 @@ it('reads pages until the server names no further page, and sends the filters', 
     `/v2/sandboxes?${filter}&limit=1&nextToken=t1&state=running,paused`,
     `/v2/sandboxes?${filter}&limit=1&nextToken=t2&state=running,paused`,
   ]);
-});
-
-it('lists running sandboxes on the older route where the newer is missing', async () => {
-  const { sent, options } = await serve(({ url }) =>
-    url?.startsWith('/v2/')
-      ? { status: 404, body: { code: 404, message: 'no route' } }
-      : { status: 200, body: [listed] },
-  );
-  expect(
-    await Sandbox.list({ ...options, state: ['running'], metadata: { a: 'b' } }).nextItems(),
-  ).toHaveLength(1);
-  expect(sent[1]?.url).toBe('/sandboxes?metadata=a%3Db');
-  await expect(Sandbox.list(options).nextItems()).rejects.toMatchObject({ code: 'not_found' });
 });
 
 const twice = vectors.cases.filter(

@@ -1,9 +1,7 @@
 import type { components } from '@skerry/platform-client';
-import { SandboxError } from '../errors.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { type NetworkRules, toNetworkFields } from './network.ts';
-import { isMissingRoute } from './sandbox-paginator.ts';
 
 type SandboxReply = components['schemas']['Sandbox'];
 
@@ -41,15 +39,14 @@ export interface ConnectOptions extends ConnectionOptions {
 }
 
 /**
- * The default of the newer routes. The older ones, and the route that forks, have 15 s or require a value.
+ * The default of the routes of version 2. The others have 15 s or require a value.
  *
  * @internal
  */
 export const DEFAULT_TIMEOUT_SECONDS = 300;
 
 /**
- * Creates a sandbox, on the older route if the newer is missing or lacks the requested feature. Sends only the given
- * options.
+ * Creates a sandbox. Sends only the given options.
  *
  * @internal
  */
@@ -66,18 +63,13 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
     ...(autoPause === undefined ? {} : { autoPause }),
     ...(autoPauseMemory === undefined ? {} : { autoPauseMemory }),
   };
-  const older = () =>
-    callApi(connection, options, (api, signal) =>
-      api.POST('/sandboxes', {
-        body: { timeout: DEFAULT_TIMEOUT_SECONDS, ...body, ...(secure === undefined ? {} : { secure }) },
-        signal,
-      }),
-    );
-  // The newer route creates secured sandboxes only.
-  if (secure === false) return (await older()).data;
-  const newer = () =>
-    callApi(connection, options, (api, signal) => api.POST('/v2/sandboxes', { body, signal }));
-  return (await newer().catch(orOlder(older))).data;
+  const { data } = await callApi(connection, options, (api, signal) =>
+    // The route of version 2 creates secured sandboxes only.
+    secure === false
+      ? api.POST('/sandboxes', { body: { timeout: DEFAULT_TIMEOUT_SECONDS, ...body, secure }, signal })
+      : api.POST('/v2/sandboxes', { body, signal }),
+  );
+  return data;
 }
 
 /**
@@ -93,29 +85,12 @@ export async function resumeSandbox(
   const params = { path: { sandboxID: sandboxId } };
   const { memory } = options;
   const body = { ...toTimeout(options), ...(memory === undefined ? {} : { memory }) };
-  const newer = () =>
-    callApi(connection, options, (api, signal) =>
-      api.POST('/v2/sandboxes/{sandboxID}/connect', { params, body, signal }),
-    );
-  const older = () =>
-    callApi(connection, options, (api, signal) =>
-      api.POST('/sandboxes/{sandboxID}/connect', {
-        params,
-        body: { timeout: DEFAULT_TIMEOUT_SECONDS, ...body },
-        signal,
-      }),
-    );
-  return (await newer().catch(orOlder(older))).data;
+  const { data } = await callApi(connection, options, (api, signal) =>
+    api.POST('/v2/sandboxes/{sandboxID}/connect', { params, body, signal }),
+  );
+  return data;
 }
 
 function toTimeout({ timeoutMs }: { timeoutMs?: number | undefined }): { timeout?: number } {
   return timeoutMs === undefined ? {} : { timeout: Math.ceil(timeoutMs / 1000) };
-}
-
-/** A 404 also stands for an unknown template or sandbox; the older route then returns it again. */
-function orOlder<T>(older: () => Promise<T>): (error: unknown) => Promise<T> {
-  return (error) => {
-    if (error instanceof SandboxError && isMissingRoute(error)) return older();
-    throw error;
-  };
 }

@@ -3,7 +3,6 @@ import { open, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFingerprintKey, readFingerprint } from '../disk/fingerprint.ts';
 import {
   type Checkpoint,
   countProcesses,
@@ -165,17 +164,6 @@ describe('images that were kept', () => {
   it('are refused when nothing is known of their content', async () => {
     const { fingerprints: _none, ...listed } = images;
     await expect(verifyImages(folder, listed)).rejects.toMatchObject(damaged('never kept'));
-  });
-
-  it('are accepted from the first releases, whose codes have a common nonce', async () => {
-    const key = createFingerprintKey();
-    const macs: Record<string, string> = {};
-    for (const name of names)
-      macs[name] = (await readFingerprint(join(folder, name), { key, label: undefined })).mac;
-    await verify({ fingerprints: { key, macs } });
-    await expect(verify({ fingerprints: { key, macs, hasNonces: true } })).rejects.toMatchObject(
-      damaged('changed'),
-    );
   });
 });
 

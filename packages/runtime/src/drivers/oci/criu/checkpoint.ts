@@ -55,8 +55,6 @@ interface Fingerprints {
   key: string;
   /** Of each image, by name. */
   macs: Record<string, string>;
-  /** Whether each image has a nonce of its own, made of its name. Undefined in records of the first releases. */
-  hasNonces?: true;
 }
 
 /** Whether an image contains memory, and not metadata. */
@@ -108,21 +106,20 @@ export const keepImages = async (folder: string): Promise<MemoryImages> => {
     }),
   ]);
   await syncPath(folder);
-  return { ...images, fingerprints: { key, macs, hasNonces: true } };
+  return { ...images, fingerprints: { key, macs } };
 };
 
 /** Rejects with `damaged`, naming the first image that has changed. */
 export const verifyImages = async (folder: string, { files, fingerprints }: MemoryImages): Promise<void> => {
   if (fingerprints === undefined) throw new RuntimeError('damaged', 'the memory images were never kept');
-  const { key, macs, hasNonces } = fingerprints;
+  const { key, macs } = fingerprints;
   await Promise.all(
     files.map(async ({ name, sizeBytes }) => {
-      const found = await readFingerprint(`${folder}/${name}`, {
-        key,
-        label: hasNonces ? name : undefined,
-      }).catch((error: unknown) => {
-        throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
-      });
+      const found = await readFingerprint(`${folder}/${name}`, { key, label: name }).catch(
+        (error: unknown) => {
+          throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
+        },
+      );
       if (found.sizeBytes !== sizeBytes || found.mac !== macs[name])
         throw new RuntimeError('damaged', `the memory image ${name} changed`);
     }),

@@ -1,10 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { RuntimeError } from '../../../error.ts';
 import { runCommand } from '../../../kernel/run-command.ts';
-import { syncPath } from '../../../kernel/sync-path.ts';
 import { readInterpreter } from '../../elf.ts';
 import { copySynced, fetchDebianProgram, makeProgramFolder } from '../../fetch-debian-program.ts';
 import { requireOwnProgram, UntrustedFileError } from '../../own-files.ts';
@@ -34,7 +33,6 @@ export const prepareCriu = async ({ targetDir, program, signal }: CriuSource): P
           { targetDir, signal },
         )
       : await copyOwn(targetDir, program);
-  if (!existsSync(join(dir, 'criu-plain'))) await addPlain(dir);
   await checkProgramHashes(dir);
   return dir;
 };
@@ -69,21 +67,6 @@ export const toCriuCommand = (dir: string, name: string): string[] => [
   ...(existsSync(`${dir}/lib/ld.so`) ? [`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`] : []),
   `${dir}/${name}`,
 ];
-
-/** Writes the copy beside the program, also in a folder that was made before this copy was introduced. */
-const addPlain = async (dir: string): Promise<void> => {
-  const plain = withPlainTmpfs(await readFile(join(dir, 'criu')));
-  if (plain === undefined) return;
-  try {
-    const next = join(dir, `criu-plain.${randomUUID()}`);
-    await writeFile(next, plain, { mode: 0o755, flush: true });
-    await chmod(next, 0o755);
-    await rename(next, join(dir, 'criu-plain'));
-    await syncPath(dir);
-  } catch {
-    // Where the folder cannot be written, memory is kept all the same, more slowly.
-  }
-};
 
 /** In a folder named after the content, so that another release of the program gets another one. */
 const copyOwn = async (targetDir: string, path: string): Promise<string> => {
@@ -144,7 +127,13 @@ const assemble = async ({ program, loader, libraries, to }: Parts): Promise<void
   }
   const found = await readFile(program);
   const asOwner = actAsOwner(found) ?? found;
-  await writeFile(join(to, 'criu'), withoutTracked(asOwner) ?? asOwner, { flush: true });
-  await chmod(join(to, 'criu'), 0o755);
-  await addPlain(to);
+  const changed = withoutTracked(asOwner) ?? asOwner;
+  await writeProgram(join(to, 'criu'), changed);
+  const plain = withPlainTmpfs(changed);
+  if (plain !== undefined) await writeProgram(join(to, 'criu-plain'), plain);
+};
+
+const writeProgram = async (path: string, content: Uint8Array): Promise<void> => {
+  await writeFile(path, content, { flush: true });
+  await chmod(path, 0o755);
 };

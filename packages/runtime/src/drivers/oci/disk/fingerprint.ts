@@ -11,11 +11,8 @@ interface Fingerprint {
 export interface FingerprintKey {
   /** From `createFingerprintKey`. */
   key: string;
-  /**
-   * The name of the file in its set. Undefined only for fingerprints with a common nonce, as the first releases made
-   * them.
-   */
-  label: string | undefined;
+  /** The name of the file in its set. */
+  label: string;
 }
 
 /**
@@ -53,7 +50,5 @@ const PART_BYTES = 2 ** 20;
 const NONCE_BYTES = 12;
 
 /** A nonce for each label: two codes of different bytes with the same key and nonce reveal the key of the hash. */
-const toNonce = (label: string | undefined): Buffer =>
-  label === undefined
-    ? Buffer.alloc(NONCE_BYTES)
-    : createHash('sha256').update(label).digest().subarray(0, NONCE_BYTES);
+const toNonce = (label: string): Buffer =>
+  createHash('sha256').update(label).digest().subarray(0, NONCE_BYTES);

@@ -60,7 +60,7 @@ export const parseStoredManifest = (text: string): StoredManifest => {
 const parseMemory = (value: unknown): StoredMemory => {
   const { class: made, checkpoint, usernsName, fingerprints, files } = toObject(value, 'memory');
   const { livenessPipeId, bootId, needsNetwork, hostBootId } = toObject(checkpoint, 'checkpoint');
-  const { key, macs, hasNonces } = toObject(fingerprints, 'fingerprints');
+  const { key, macs } = toObject(fingerprints, 'fingerprints');
   const parsed = toArray(files, 'files').map((file) => ({
     name: toText(toObject(file, 'file').name, imagePattern, 'name of a memory image'),
     ...parseFile(file, 'a memory image'),
@@ -82,7 +82,6 @@ const parseMemory = (value: unknown): StoredMemory => {
     fingerprints: {
       key: toText(key, /^[0-9a-f]{32}$/, 'key of the fingerprints'),
       macs: Object.fromEntries(names.map((name) => [name, toText(macOf[name], /^[0-9a-f]{32}$/, 'mac')])),
-      ...(hasNonces !== undefined && { hasNonces: requireValue(true, hasNonces === true, 'hasNonces') }),
     },
     files: parsed,
   };
