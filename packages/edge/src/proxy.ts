@@ -13,7 +13,7 @@ import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type CheckedRequest, notForAgent } from './agent-access.ts';
 import { hasBody, isChunked, toForwardedHeaders, toForwardedTrailers, toHead } from './headers.ts';
 import { maxHeaderBytes } from './server-options.ts';
-import { followStream } from './stream-end.ts';
+import { passStream } from './stream-end.ts';
 import type { Target } from './target.ts';
 import { type Run, readerOf, reset, type Waiting } from './upstream.ts';
 import { largeBodyBytes, passLargeBody } from './workarounds/pass-large-body.ts';
@@ -186,8 +186,9 @@ const passBack = (
   if (sizeBytes === undefined || reader === undefined || request.method === 'HEAD') {
     // Before the listener of `pipe`, which ends the response.
     if (hasTrailers) answer.once('end', () => response.addTrailers(toForwardedTrailers(answer)));
-    if (checked !== undefined) waiting.onEnd = followStream(answer, response, client);
-    answer.on('data', notePassed).pipe(response);
+    answer.on('data', notePassed);
+    if (checked !== undefined) waiting.onEnd = passStream(answer, response, client);
+    if (waiting.onEnd === undefined) answer.pipe(response);
   } else passLargeBody(answer, response, { reader, sizeBytes });
   // Waits for one turn of the event loop: the first bytes of the body, if they are here, share a packet with the head.
   setImmediate(() => {

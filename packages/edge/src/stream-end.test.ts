@@ -11,11 +11,14 @@ const envelope = (text: string): Buffer => {
   return Buffer.concat([head, Buffer.from(text)]);
 };
 const said = [envelope('{"event":{}}'), envelope(''), envelope('x'.repeat(300))];
+/** The bytes of the error that ends a stream. */
+const lastBytes = envelope('{"error":{"code":"unavailable","message":"The sandbox was not found"}}');
+lastBytes[0] = 2;
 
 /** Opens a stream whose server sends these bytes and goes on, and resolves when they have arrived. */
 const open = async (
   pieces: readonly Buffer[],
-  { type = 'application/connect+json', port = 49_983 } = {},
+  { type = 'application/connect+json', port = 49_983, heldBytes = 0 } = {},
 ): Promise<{ answer: IncomingMessage; rest: Promise<Buffer> }> => {
   await net.serve(id, port, async (_req, res) => {
     res.writeHead(200, { 'content-type': type });
@@ -34,7 +37,7 @@ const open = async (
   });
   const rest = buffer(answer);
   rest.catch(() => undefined);
-  await expect.poll(() => arrivedBytes).toBe(Buffer.concat(pieces).length);
+  await expect.poll(() => arrivedBytes).toBe(Buffer.concat(pieces).length - heldBytes);
   return { answer, rest };
 };
 
@@ -49,20 +52,41 @@ describe('a stream from the agent whose sandbox ends', () => {
       const pieces = [all.subarray(0, 3), all.subarray(3, 19), all.subarray(19, 24), all.subarray(24)];
       const { rest, answer } = await open(pieces, { type });
       net.end(id);
-      const bytes = await rest;
-      expect(bytes.subarray(0, all.length).equals(all)).toBe(true);
-      const last = bytes.subarray(all.length);
-      expect([last[0], last.readUInt32BE(1)]).toEqual([2, last.length - 5]);
-      expect(JSON.parse(last.subarray(5).toString())).toEqual({
-        error: { code: 'unavailable', message: 'The sandbox was not found' },
-      });
+      expect((await rest).equals(Buffer.concat([all, lastBytes]))).toBe(true);
       expect(answer.complete).toBe(true);
     },
   );
 
   it.each([
-    ['in the middle of the content of an envelope', Buffer.concat(said).subarray(0, -1)],
-    ['in the middle of the head of an envelope', Buffer.concat([...said, Buffer.from([0, 0])])],
+    ['of the content of an envelope', [envelope('y'.repeat(300)).subarray(0, -1)]],
+    ['of the content of an envelope, which comes in pieces', [...envelope('y'.repeat(9)).subarray(0, -1)]],
+    ['of the head of an envelope', [Buffer.from([0, 0])]],
+  ])('ends with this error in the middle %s, which does not pass', async (_where, partial) => {
+    const partly = partial.map((piece) => (typeof piece === 'number' ? Buffer.from([piece]) : piece));
+    const { rest, answer } = await open([...said, ...partly], { heldBytes: Buffer.concat(partly).length });
+    net.end(id);
+    expect((await rest).equals(Buffer.concat([...said, lastBytes]))).toBe(true);
+    expect(answer.complete).toBe(true);
+  });
+
+  it('passes envelopes of each size whole, whatever their pieces are', async () => {
+    const sizes = [0, 1, 4, 5, 65_530, 65_531, 65_532, 200_000, 3];
+    const all = Buffer.concat(sizes.map((size) => envelope('z'.repeat(size))));
+    for (const pieceBytes of [1_000, 4_096, 65_536, all.length]) {
+      const pieces = [];
+      for (let at = 0; at < all.length; at += pieceBytes) pieces.push(all.subarray(at, at + pieceBytes));
+      const { rest } = await open(pieces);
+      net.end(id);
+      expect((await rest).equals(Buffer.concat([all, lastBytes]))).toBe(true);
+      net.start(id);
+    }
+  });
+
+  it.each([
+    [
+      'in the middle of an envelope that is too large to be held',
+      envelope('x'.repeat(70_000)).subarray(0, -1),
+    ],
     ['behind the last envelope', Buffer.concat([...said, Buffer.from([2, 0, 0, 0, 2, 123, 125])])],
   ])('is reset %s', async (_where, bytes) => {
     const { rest } = await open([bytes]);
