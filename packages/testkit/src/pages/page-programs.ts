@@ -10,6 +10,16 @@ import { toPrograms } from './run-page.ts';
 export const elsewhere: Record<string, Record<string, string>> = {
   // But for the demo, which installs and builds.
   'README.md': { sh: '../cli/up-on-a-terminal.long.test.ts', ts: 'examples.test.ts' },
+  // The shell installs packages for the programs.
+  'docs/agent-frameworks.md': {
+    sh: '../release/e2b-programs.test.ts',
+    ts: '../release/e2b-programs.test.ts',
+  },
+  'docs/python.md': {
+    sh: '../release/python-client.test.ts',
+    python: '../release/python-client.test.ts',
+    text: '../release/python-client.test.ts',
+  },
   'packages/platform-client/README.md': { ts: 'platform-client.long.test.ts' },
 };
 
