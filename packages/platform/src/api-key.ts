@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ApiError } from '@skerry/contract/error';
 import type { Clock } from './clock.ts';
 import { ensureSecretFile } from './secret-file.ts';
-import type { ApiKeyStore } from './store/api-keys/api-key-store.ts';
+import type { Store } from './store/store.ts';
 
 const form = /^e2b_[0-9a-f]{40}$/;
 
@@ -28,7 +28,7 @@ export const toKeyMask = (key: string): string => `${key.slice(0, 4)}…${key.sl
  */
 export const ensureApiKey = async (options: {
   dataDir: string;
-  store: ApiKeyStore;
+  store: Pick<Store, 'addApiKey'>;
   clock: Clock;
 }): Promise<string> => {
   const path = join(options.dataDir, 'api-key');
@@ -53,7 +53,13 @@ export const ensureSecret = (options: { dataDir: string }): Promise<string> =>
  * Resolves for a known key and rejects with `unauthenticated` for a missing, malformed or unknown one. Keys are looked
  * up by their hash, so the time does not reveal the characters of a key.
  */
-export const createAuthenticate = ({ store, clock }: { store: ApiKeyStore; clock: Clock }) => {
+export const createAuthenticate = ({
+  store,
+  clock,
+}: {
+  store: Pick<Store, 'findApiKey' | 'touchApiKey'>;
+  clock: Clock;
+}) => {
   return async (header: string | string[] | undefined): Promise<void> => {
     if (header === undefined || header === '') {
       throw new ApiError('unauthenticated', 'the header X-API-Key is missing');

@@ -1,6 +1,6 @@
 import { invalid, toErrorBody } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import type { SandboxRow } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import { parseTimeout } from './new-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';

@@ -2,7 +2,7 @@ import { notFound } from '@skerry/contract/error';
 import { toBuildId } from '../ids.ts';
 import type { Inspected } from '../sandboxes/inspecting.ts';
 import { isAlive } from '../sandboxes/visible-state.ts';
-import type { TaggedSnapshot } from '../store/store.ts';
+import type { TaggedSnapshot } from '../store/rows.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { toSnapshotId } from './snapshots.ts';
 import { requireTemplateState } from './templates/find-template.ts';

@@ -1,5 +1,5 @@
 import { invalid } from '@skerry/contract/error';
-import { PAUSED_STATES, type SandboxFilter } from '../store/store.ts';
+import { PAUSED_STATES, type SandboxFilter } from '../store/rows.ts';
 import { parseCursor, toCursor } from './cursor.ts';
 import { parseMetadataFilter } from './metadata-filter.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';

@@ -1,5 +1,5 @@
 import type { components } from '@skerry/platform-client';
-import type { LogEntryRow } from '../store/log-store.ts';
+import type { LogEntryRow } from '../store/log-rows.ts';
 import { requireObserved } from './observed-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';

@@ -1,8 +1,8 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import { isAlive } from '../sandboxes/visible-state.ts';
-import type { MetricRow } from '../store/metric-store.ts';
-import type { SandboxRow } from '../store/store.ts';
+import type { MetricRow } from '../store/metric-rows.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import { requireObserved } from './observed-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';

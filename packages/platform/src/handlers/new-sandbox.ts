@@ -1,7 +1,7 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { CreateRequest } from '../sandboxes/lifecycle.ts';
-import type { PauseKind } from '../store/store.ts';
+import type { PauseKind } from '../store/rows.ts';
 import { parseEnvVars } from './env-vars.ts';
 import { listNetworkRefusals, parseOutgoingRules } from './network-policy.ts';
 

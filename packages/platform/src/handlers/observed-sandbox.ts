@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { isAlive, toMissingError } from '../sandboxes/visible-state.ts';
-import type { SandboxRow, SandboxStore } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 
 /** How long logs and metrics of a sandbox are available after its end. */
 const KEEP_OBSERVED_MS = 7 * 86_400_000;
@@ -10,7 +11,7 @@ const KEEP_OBSERVED_MS = 7 * 86_400_000;
  * `not_found` when it is unknown, not usable yet, or ended longer ago than that.
  */
 export const requireObserved = async (
-  { store, clock }: { store: Pick<SandboxStore, 'findSandbox'>; clock: Pick<Clock, 'now'> },
+  { store, clock }: { store: Pick<Store, 'findSandbox'>; clock: Pick<Clock, 'now'> },
   id: string,
 ): Promise<SandboxRow> => {
   const row = await store.findSandbox(id);

@@ -1,6 +1,6 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import type { PauseKind } from '../store/store.ts';
+import type { PauseKind } from '../store/rows.ts';
 import { parseTimeout } from './new-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';

@@ -1,5 +1,5 @@
 import type { components } from '@skerry/platform-client';
-import type { SandboxRow } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import { toAccessToken } from '../tokens.ts';
 import { AGENT_VERSION } from './agent-version.ts';
 import { toNetworkFields } from './network-policy.ts';

@@ -1,5 +1,5 @@
 import type { components } from '@skerry/platform-client';
-import type { SnapshotQuery, TaggedSnapshot } from '../store/store.ts';
+import type { SnapshotQuery, TaggedSnapshot } from '../store/rows.ts';
 import { parseCursor, toCursor } from './cursor.ts';
 import { parsePauseKind } from './pausing.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';

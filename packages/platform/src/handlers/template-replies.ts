@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { components } from '@skerry/platform-client';
 import { toBuildId } from '../ids.ts';
-import type { BuildLogRow, BuildRow } from '../store/build-store.ts';
-import type { ListedBuild, ListedTemplate, TemplateRow } from '../store/store.ts';
+import type { BuildLogRow, BuildRow } from '../store/build-rows.ts';
+import type { ListedBuild, ListedTemplate, TemplateRow } from '../store/rows.ts';
 import { AGENT_VERSION } from './agent-version.ts';
 import { NAMESPACE } from './templates/template-reference.ts';
 

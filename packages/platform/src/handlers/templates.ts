@@ -1,7 +1,7 @@
 import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
-import type { BuildLogLevel, BuildRow } from '../store/build-store.ts';
+import type { BuildLogLevel, BuildRow } from '../store/build-rows.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
 import { parseBuildStart } from './build-start.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';

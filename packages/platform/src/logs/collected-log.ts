@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { LogSource, NewLogEntry } from '../store/log-store.ts';
-import type { SandboxRow } from '../store/store.ts';
+import type { LogSource, NewLogEntry } from '../store/log-rows.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import type { EntryBuffer } from './entry-buffer.ts';
 import { parseLine } from './parse-line.ts';
 

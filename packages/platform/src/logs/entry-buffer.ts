@@ -1,6 +1,6 @@
 import { type Clock, passTime } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { LogSource, NewLogEntry } from '../store/log-store.ts';
+import type { LogSource, NewLogEntry } from '../store/log-rows.ts';
 import type { Store } from '../store/store.ts';
 
 /** Entries that are not on disk yet. */

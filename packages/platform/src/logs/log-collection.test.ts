@@ -3,8 +3,8 @@ import { type Duplex, duplexPair } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
-import type { LogSource, NewLogEntry } from '../store/log-store.ts';
-import type { SandboxRow } from '../store/store.ts';
+import type { LogSource, NewLogEntry } from '../store/log-rows.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import { createLogCollection, type LogCollection } from './log-collection.ts';
 
 const row = { id: 'i1', createdAt: Date.now() - 60_000 } as SandboxRow;

@@ -1,6 +1,6 @@
 import { type LogEntry, type LogLevel, logLevels } from '@skerry/contract/agent-control';
 import { PLATFORM_LOGGER } from '../store/lifecycle-entry.ts';
-import type { LogEntryRow } from '../store/log-store.ts';
+import type { LogEntryRow } from '../store/log-rows.ts';
 
 /** One line of the log of an agent. The agent runs among hostile programs, so its content is not trusted. */
 export type AgentLine =

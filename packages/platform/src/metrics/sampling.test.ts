@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Usage } from '@skerry/runtime';
 import { describe, expect, it } from 'vitest';
-import type { MetricRow } from '../store/metric-store.ts';
+import type { MetricRow } from '../store/metric-rows.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { createSampling } from './sampling.ts';
 

@@ -2,8 +2,9 @@ import type { Instance, Usage } from '@skerry/runtime';
 import { type Clock, passTime } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { createExpiry } from '../sandboxes/expiry.ts';
-import type { MetricRow } from '../store/metric-store.ts';
-import type { SandboxRow, Store } from '../store/store.ts';
+import type { MetricRow } from '../store/metric-rows.ts';
+import type { SandboxRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import { SAMPLE_MS, thin, toGrain, toOutdated, toStep } from './grain.ts';
 
 /** The resource usage of sandboxes: sampled while they run, kept for a while, and measured on request. */

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { ApiError } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeError, RuntimeLostError } from '@skerry/runtime';
-import type { StoredResult, StoredRow, StoredStore } from '../store/stored/stored-store.ts';
+import type { Store } from '../store/store.ts';
+import type { StoredResult, StoredRow } from '../store/stored/stored-rows.ts';
 import { type FleetImages, type ImageNode, isImageOfNodes, type OpenImage } from './fleet-images.ts';
 import { NodeUnreachableError, namingNode } from './unreachable.ts';
 
@@ -128,7 +129,7 @@ export const createCopies = ({
 /** Opens an image of the blob store; undefined when that has no complete copy of it. */
 export const openStoredImage = async (
   digest: string,
-  { store, blobs }: { store: Pick<StoredStore, 'findStored'>; blobs: Pick<CopyStore, 'readImage'> },
+  { store, blobs }: { store: Pick<Store, 'findStored'>; blobs: Pick<CopyStore, 'readImage'> },
 ): Promise<OpenImage | undefined> => {
   const copy = await store.findStored({ image: digest });
   if (copy?.imageBytes === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { ApiError } from '@skerry/contract/error';
 import { type Features, type Instance, type Runtime, RuntimeError, type TreeOrigin } from '@skerry/runtime';
 import type { Log } from '../log.ts';
-import type { SnapshotRow } from '../store/store.ts';
+import type { SnapshotRow } from '../store/rows.ts';
 import { askNodes } from './ask-nodes.ts';
 import type { CopyNode } from './copies.ts';
 import { type FleetImages, isImageOfNodes } from './fleet-images.ts';

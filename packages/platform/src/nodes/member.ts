@@ -2,7 +2,8 @@ import { isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { NodeDescription, NodeFolder } from '@skerry/runtime/node';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { NodeRow, NodeStore } from '../store/nodes/node-store.ts';
+import type { NodeRow } from '../store/nodes/node-rows.ts';
+import type { Store } from '../store/store.ts';
 import type { NodeSnapshots } from './copies.ts';
 import type { NodeImages } from './fleet-images.ts';
 
@@ -41,7 +42,7 @@ export interface MemberHooks {
 export interface MemberOptions extends MemberHooks {
   row: NodeRow;
   connect: ConnectNode;
-  store: NodeStore;
+  store: Pick<Store, 'noteNodeSeen' | 'noteNodeLost'>;
   clock: Clock;
   log: Log;
   /** How long a node may not answer before it is held for dead. */

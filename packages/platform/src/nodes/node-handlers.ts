@@ -1,7 +1,7 @@
 import { notFound } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { HandlerContext, PlatformHandlers } from '../handlers/platform-handlers.ts';
-import { ALIVE_STATES, PAUSED_STATES, type SandboxState } from '../store/store.ts';
+import { ALIVE_STATES, PAUSED_STATES, type SandboxState } from '../store/rows.ts';
 import type { NodeView } from './node-view.ts';
 import type { Nodes } from './nodes.ts';
 

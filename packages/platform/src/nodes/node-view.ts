@@ -1,4 +1,4 @@
-import type { NodeLoad, NodeRow, NodeStatus } from '../store/nodes/node-store.ts';
+import type { NodeLoad, NodeRow, NodeStatus } from '../store/nodes/node-rows.ts';
 import { SPARE_MEMORY, type WarmRoom } from '../warm/warm-pool.ts';
 import type { ReachableNode } from './fleet-runtime.ts';
 import type { Member } from './member.ts';

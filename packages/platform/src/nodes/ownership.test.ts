@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LeaseHolder } from '../store/leases/lease-store.ts';
+import type { LeaseHolder } from '../store/leases/lease-rows.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { createManualClock } from '../testing/manual-clock.ts';

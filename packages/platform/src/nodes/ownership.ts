@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { LeaseHolder } from '../store/leases/lease-store.ts';
-import type { NodeRow } from '../store/nodes/node-store.ts';
+import type { LeaseHolder } from '../store/leases/lease-rows.ts';
+import type { NodeRow } from '../store/nodes/node-rows.ts';
 import type { Store } from '../store/store.ts';
 
 export interface OwnershipOptions {

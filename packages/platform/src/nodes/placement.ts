@@ -1,6 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
 import type { InstanceOrigin } from '@skerry/runtime';
-import type { NodePlace } from '../store/store.ts';
+import type { NodePlace } from '../store/rows.ts';
 
 /** Nodes that are chosen before others, until their memory is all taken. */
 export interface Preference {

@@ -1,5 +1,5 @@
-import type { NodeLoad } from '../store/nodes/node-store.ts';
-import type { NodePlace } from '../store/store.ts';
+import type { NodeLoad } from '../store/nodes/node-rows.ts';
+import type { NodePlace } from '../store/rows.ts';
 import type { PlacementRequest } from './placement.ts';
 
 /** A node as placement sees it. */

@@ -1,6 +1,6 @@
 import type { Instance } from '@skerry/runtime';
 import type { Log } from '../log.ts';
-import type { SandboxRow } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import { toAgentKeys } from '../tokens.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';

@@ -3,7 +3,7 @@ import { hashToken } from '@skerry/contract/agent-access';
 import { type AgentInit, type ControlBodies, controlPaths } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
-import type { NewSandbox } from '../store/store.ts';
+import type { NewSandbox } from '../store/rows.ts';
 import { toAgentKeys } from '../tokens.ts';
 
 /**

@@ -17,8 +17,8 @@ import {
   type SandboxQuery,
   type SandboxRow,
   type SandboxState,
-  type Store,
-} from '../store/store.ts';
+} from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import { createRelocating } from '../stored/relocating.ts';
 import { createStoredOrigins } from '../stored/stored-origins.ts';
 import { createStoring, type Storing } from '../stored/storing.ts';

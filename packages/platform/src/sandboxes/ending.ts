@@ -1,7 +1,8 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { EndCause, SandboxRow, StateChange, Store } from '../store/store.ts';
+import type { EndCause, SandboxRow, StateChange } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
 import { findInstance } from './find-instance.ts';
 import type { Observation } from './observation.ts';

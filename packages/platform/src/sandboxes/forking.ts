@@ -1,4 +1,4 @@
-import type { SandboxRow } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Snapshotting } from './snapshotting.ts';
 

@@ -1,7 +1,8 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { type Difference, isRuntimeError, type Runtime, type TreeOrigin } from '@skerry/runtime';
-import type { BuildRow } from '../store/build-store.ts';
-import type { SandboxRow, SnapshotRow, Store, TemplateRow } from '../store/store.ts';
+import type { BuildRow } from '../store/build-rows.ts';
+import type { SandboxRow, SnapshotRow, TemplateRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { Transitions } from './transitions.ts';
 
 /** The files of a comparison: those of a sandbox, of a snapshot, or of a template's image. */

@@ -6,16 +6,16 @@ import type { Limits } from '../limits.ts';
 import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Placement } from '../nodes/placement.ts';
-import type { BuildRow } from '../store/build-store.ts';
+import type { BuildRow } from '../store/build-rows.ts';
 import {
   type NewSandbox,
   PAUSED_STATES,
   type PauseKind,
   type SandboxRow,
   type SnapshotRow,
-  type Store,
   type TemplateRow,
-} from '../store/store.ts';
+} from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { StoredOrigins } from '../stored/stored-origins.ts';
 import { reportOperation } from '../telemetry/report-operation.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';

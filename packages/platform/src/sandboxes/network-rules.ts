@@ -4,7 +4,8 @@ import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { toLostError } from '../runtime-lost.ts';
-import type { SandboxRow, Store } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { Transitions } from './transitions.ts';
 import { explainMissing, requireRunning } from './visible-state.ts';
 

@@ -4,8 +4,9 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { createLogCollection, type LogCollection } from '../logs/log-collection.ts';
 import { createSampling, type Sampling } from '../metrics/sampling.ts';
-import type { MetricRow } from '../store/metric-store.ts';
-import type { SandboxRow, Store } from '../store/store.ts';
+import type { MetricRow } from '../store/metric-rows.ts';
+import type { SandboxRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import { postToAgent } from './agent.ts';
 
 /** Collects metrics and logs of sandboxes while they run. */

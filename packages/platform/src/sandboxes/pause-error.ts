@@ -1,7 +1,7 @@
 import { ApiError, invalid, unimplemented } from '@skerry/contract/error';
 import { describeObstacle, type Features, isPassing, isRuntimeError, ObstacleError } from '@skerry/runtime';
 import { retryHeaders } from '../runtime-lost.ts';
-import type { PauseKind, SandboxState } from '../store/store.ts';
+import type { PauseKind, SandboxState } from '../store/rows.ts';
 
 /**
  * Throws when this host cannot pause in this way, naming `field`, which requested it: 400, or 501 where it cannot

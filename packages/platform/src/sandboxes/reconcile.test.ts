@@ -1,7 +1,8 @@
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
-import type { SandboxState, Store } from '../store/store.ts';
+import type { SandboxState } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
 import { createEnding } from './ending.ts';

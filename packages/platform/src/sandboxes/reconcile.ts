@@ -1,13 +1,8 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import {
-  ACTIVE_STATES,
-  type EndCause,
-  type SandboxRow,
-  type SandboxState,
-  type Store,
-} from '../store/store.ts';
+import { ACTIVE_STATES, type EndCause, type SandboxRow, type SandboxState } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { Building } from '../templates/building.ts';
 import { createTurns } from '../turns.ts';
 import type { Adopt } from './adopt.ts';

@@ -2,8 +2,9 @@ import type { Instance } from '@skerry/runtime';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Placement, Preference } from '../nodes/placement.ts';
-import type { StartCommands } from '../store/build-store.ts';
-import type { NewSandbox, NodePlace, SandboxReservation, SandboxStore } from '../store/store.ts';
+import type { StartCommands } from '../store/build-rows.ts';
+import type { NewSandbox, NodePlace, SandboxReservation } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { WarmSpec } from '../warm/warm-pool.ts';
 import type { WarmPools } from '../warm/warm-pools.ts';
 
@@ -59,7 +60,7 @@ export const createReserve = ({
   ids,
   limits,
 }: {
-  store: Pick<SandboxStore, 'reserveSandbox'>;
+  store: Pick<Store, 'reserveSandbox'>;
   placement: Pick<Placement, 'reserve'>;
   warm: Pick<WarmPools, 'claim' | 'nodesWith' | 'giveBack'>;
   ids: Pick<Ids, 'sandboxId'>;

@@ -1,7 +1,8 @@
 import { invalid } from '@skerry/contract/error';
 import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
-import type { SandboxRow, SandboxStore } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
 import { explainMissing, requireRunning } from './visible-state.ts';
 
@@ -17,7 +18,7 @@ export interface TimeToLive {
 }
 
 export interface TimeToLiveOptions {
-  store: SandboxStore;
+  store: Pick<Store, 'findSandbox' | 'moveEnd'>;
   expiry: Pick<Expiry, 'schedule'>;
   clock: Clock;
   limits: Pick<Limits, 'maxRunMs'>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SandboxRow } from '../store/store.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import { toMissingError } from './visible-state.ts';
 
 const now = Date.UTC(2026, 0, 1);

@@ -1,9 +1,10 @@
 import { type ApiError, conflict, notFound } from '@skerry/contract/error';
 import type { Clock } from '../clock.ts';
-import type { EndCause, SandboxRow, SandboxState, SandboxStore } from '../store/store.ts';
+import type { EndCause, SandboxRow, SandboxState } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 
 export interface StateContext {
-  store: Pick<SandboxStore, 'findSandbox'>;
+  store: Pick<Store, 'findSandbox'>;
   clock: Pick<Clock, 'now'>;
 }
 

@@ -1,5 +1,5 @@
-import type { NewLogEntry } from './log-store.ts';
-import type { EndCause, NodePlace, SandboxRow, StateChange } from './store.ts';
+import type { NewLogEntry } from './log-rows.ts';
+import type { EndCause, NodePlace, SandboxRow, StateChange } from './rows.ts';
 
 /** The logger name of the platform's own entries; no other writer may use it. */
 export const PLATFORM_LOGGER = 'platform';

@@ -33,13 +33,17 @@ const toSqliteDatabase = (database: DatabaseSync): SqliteDatabase => {
   };
 };
 
+/** SQLite has numbers for flags. */
+const toBound = (parameters: readonly unknown[]): SQLInputValue[] =>
+  parameters.map((value) => (typeof value === 'boolean' ? Number(value) : (value as SQLInputValue)));
+
 const prepare = (database: DatabaseSync, sql: string): SqliteStatement => {
   const statement = database.prepare(sql);
   return {
     reader: statement.columns().length > 0,
-    all: (parameters) => tellFullDisk(() => statement.all(...(parameters as SQLInputValue[]))),
-    run: (parameters) => tellFullDisk(() => statement.run(...(parameters as SQLInputValue[]))),
-    iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+    all: (parameters) => tellFullDisk(() => statement.all(...toBound(parameters))),
+    run: (parameters) => tellFullDisk(() => statement.run(...toBound(parameters))),
+    iterate: (parameters) => statement.iterate(...toBound(parameters)),
   };
 };
 

@@ -1,50 +1,24 @@
 import type { NetworkPolicy } from '@skerry/runtime';
-import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
+import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
+import { json } from './columns.ts';
 import { requireOwned, requireOwnedSandbox, type Writer, writeFenced } from './leases/fence.ts';
 import { toLifecycleEntry, toPlacementEntry } from './lifecycle-entry.ts';
 import { insertLogEntries } from './log-queries.ts';
-import type { NewLogEntry } from './log-store.ts';
-import type { Database } from './migrations.ts';
-import type { SandboxTable, Schema } from './schema.ts';
+import type { NewLogEntry } from './log-rows.ts';
 import {
   ACTIVE_STATES,
+  type NewSandbox,
   type NodePlace,
   PLACED_STATES,
+  type ResumeReservation,
   type SandboxFilter,
+  type SandboxQuery,
+  type SandboxReservation,
   type SandboxRow,
-  type SandboxStore,
+  type SandboxState,
   type StateChange,
-} from './store.ts';
-
-const toFlag = (value: boolean): number => (value ? 1 : 0);
-
-const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
-  id: row.id,
-  templateId: row.template_id,
-  templateName: row.template_name === '' ? null : row.template_name,
-  snapshotId: row.snapshot_id,
-  buildId: row.build_id,
-  state: row.state,
-  runId: row.run_id,
-  createdAt: row.created_at,
-  startedAt: row.started_at,
-  pausedAt: row.paused_at,
-  pausedWith: row.paused_with,
-  endAt: row.end_at,
-  timeToLiveMs: row.time_to_live_ms,
-  endedAt: row.ended_at,
-  cause: row.cause,
-  metadata: JSON.parse(row.metadata) as Record<string, string>,
-  envVars: JSON.parse(row.env_vars) as Record<string, string>,
-  secure: row.secure === 1,
-  network: row.network === null ? null : (JSON.parse(row.network) as NetworkPolicy),
-  networkPending: row.network_pending === 1,
-  autoPause: row.auto_pause,
-  cpuCount: row.cpu_count,
-  memoryMb: row.memory_mb,
-  diskMb: row.disk_mb,
-  node: row.node,
-});
+} from './rows.ts';
+import type { Database, Schema } from './schema.ts';
 
 /** Conditions to join with "or", which are none, and so false, for an empty list: PostgreSQL takes no `in ()`. */
 const isOneOf = (
@@ -55,7 +29,7 @@ const isOneOf = (
 
 const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter: SandboxFilter) => {
   let filtered = query.where('state', 'in', filter.states);
-  if (filter.templateId !== undefined) filtered = filtered.where('template_id', '=', filter.templateId);
+  if (filter.templateId !== undefined) filtered = filtered.where('templateId', '=', filter.templateId);
   const { ids, nodes } = filter;
   if (ids !== undefined) filtered = filtered.where((eb) => eb.or(isOneOf(eb, 'id', ids)));
   if (nodes !== undefined)
@@ -69,17 +43,17 @@ const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter
         ...(nodes.includes(null) ? [eb('node', 'is', null)] : []),
       ]),
     );
-  if (filter.isNetworkPending) filtered = filtered.where('network_pending', '=', 1);
-  if (filter.startedFrom !== undefined) filtered = filtered.where('started_at', '>=', filter.startedFrom);
-  if (filter.endsUntil !== undefined) filtered = filtered.where('end_at', '<=', filter.endsUntil);
+  if (filter.isNetworkPending) filtered = filtered.where('networkPending', '=', true);
+  if (filter.startedFrom !== undefined) filtered = filtered.where('startedAt', '>=', filter.startedFrom);
+  if (filter.endsUntil !== undefined) filtered = filtered.where('endAt', '<=', filter.endsUntil);
   for (const [key, value] of filter.metadata ?? []) {
     filtered = filtered.where(({ exists, selectFrom }: ExpressionBuilder<Schema, 'sandboxes'>) =>
       exists(
-        selectFrom('sandbox_metadata')
-          .select('sandbox_metadata.key')
-          .whereRef('sandbox_metadata.sandbox_id', '=', 'sandboxes.id')
-          .where('sandbox_metadata.key', '=', key)
-          .where('sandbox_metadata.value', '=', value),
+        selectFrom('sandboxMetadata')
+          .select('sandboxMetadata.key')
+          .whereRef('sandboxMetadata.sandboxId', '=', 'sandboxes.id')
+          .where('sandboxMetadata.key', '=', key)
+          .where('sandboxMetadata.value', '=', value),
       ),
     );
   }
@@ -114,97 +88,80 @@ const hasImage = async (db: Database, buildId: string): Promise<boolean> => {
 /** Whether a pause has a complete copy in the blob store. */
 const isStored = async (
   db: Database,
-  { id, paused_at }: Pick<Selectable<SandboxTable>, 'id' | 'paused_at'>,
+  { id, pausedAt }: Pick<SandboxRow, 'id' | 'pausedAt'>,
 ): Promise<boolean> => {
-  const copy = db.selectFrom('stored_snapshots').select('id').where('state', '=', 'stored');
+  const copy = db.selectFrom('storedSnapshots').select('id').where('state', '=', 'stored');
   return (
-    (await copy.where('sandbox_id', '=', id).where('paused_at', '=', paused_at).executeTakeFirst()) !==
-    undefined
+    (await copy.where('sandboxId', '=', id).where('pausedAt', '=', pausedAt).executeTakeFirst()) !== undefined
   );
 };
 
-const updateState = async (
+const updateState = (
   db: Database,
   id: string,
   { from, to, endAtMost, runId, set = {} }: StateChange,
 ): Promise<SandboxRow | undefined> => {
   let update = db
     .updateTable('sandboxes')
-    .set({
-      state: to,
-      ...(set.runId !== undefined && { run_id: set.runId }),
-      ...(set.startedAt !== undefined && { started_at: set.startedAt }),
-      ...(set.endAt !== undefined && { end_at: set.endAt }),
-      ...(set.timeToLiveMs !== undefined && { time_to_live_ms: set.timeToLiveMs }),
-      ...(set.endedAt !== undefined && { ended_at: set.endedAt }),
-      ...(set.cause !== undefined && { cause: set.cause }),
-      ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
-      ...(set.pausedWith !== undefined && { paused_with: set.pausedWith }),
-      ...(set.snapshotId !== undefined && { snapshot_id: set.snapshotId }),
-      ...(set.node !== undefined && { node: set.node }),
-    })
+    .set({ ...set, state: to })
     .where('id', '=', id)
     .where('state', 'in', from);
-  if (endAtMost !== undefined) update = update.where('end_at', '<=', endAtMost);
-  if (runId !== undefined) update = update.where('run_id', '=', runId);
-  const row = await update.returningAll().executeTakeFirst();
-  return row && toSandboxRow(row);
+  if (endAtMost !== undefined) update = update.where('endAt', '<=', endAtMost);
+  if (runId !== undefined) update = update.where('runId', '=', runId);
+  return update.returningAll().executeTakeFirst();
 };
 
 /** Writes an entry of the platform. */
 const noteLog = (db: Database, entry: Omit<NewLogEntry, 'at' | 'sizeBytes'>, at: number): Promise<void> =>
   insertLogEntries(db, [{ ...entry, at, sizeBytes: 0 }]);
 
-/** The sandbox part of a store, in portable SQL. */
-export const createSandboxQueries = (
-  db: Database,
-  { now, ...writer }: { now: () => number } & Writer,
-): SandboxStore => ({
-  reserveSandbox: (sandbox, { maxActive, place }) =>
-    db.transaction().execute(async (tx) => {
+/** The sandboxes of a store, in portable SQL. */
+export const createSandboxQueries = (db: Database, { now, ...writer }: { now: () => number } & Writer) => ({
+  /**
+   * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes have a
+   * place (`PLACED_STATES`) and that its snapshot is ready and the image of its build exists, and removes the warm instance of that id from its list.
+   * Returns `limit` when the limit is reached, `node_full` when that of the node is, `no_snapshot` or `no_image` when that is gone;
+   * then nothing is written. A place on a node is recorded in the log of the sandbox.
+   */
+  reserveSandbox: (
+    sandbox: NewSandbox,
+    { maxActive, place }: { maxActive: number; place?: NodePlace | undefined },
+  ) =>
+    db.transaction().execute(async (tx): Promise<SandboxReservation> => {
       await requireOwned(tx, place?.node, writer);
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
       if (!(await hasRoom(tx, place, sandbox.id))) return 'node_full';
       if (sandbox.snapshotId !== null && !(await isReady(tx, sandbox.snapshotId))) return 'no_snapshot';
       if (sandbox.buildId !== null && !(await hasImage(tx, sandbox.buildId))) return 'no_image';
-      await tx.deleteFrom('warm_instances').where('id', '=', sandbox.id).execute();
+      await tx.deleteFrom('warmInstances').where('id', '=', sandbox.id).execute();
       await tx
         .insertInto('sandboxes')
         .values({
-          id: sandbox.id,
-          template_id: sandbox.templateId,
-          template_name: sandbox.templateName ?? '',
-          snapshot_id: sandbox.snapshotId,
-          build_id: sandbox.buildId,
+          ...sandbox,
           state: 'starting',
-          run_id: null,
-          created_at: sandbox.createdAt,
-          started_at: sandbox.createdAt,
-          end_at: sandbox.endAt,
-          time_to_live_ms: sandbox.endAt - sandbox.createdAt,
-          ended_at: null,
+          runId: null,
+          startedAt: sandbox.createdAt,
+          timeToLiveMs: sandbox.endAt - sandbox.createdAt,
+          endedAt: null,
           cause: null,
-          metadata: JSON.stringify(sandbox.metadata),
-          env_vars: JSON.stringify(sandbox.envVars),
-          secure: toFlag(sandbox.secure),
-          network: sandbox.network && JSON.stringify(sandbox.network),
-          auto_pause: sandbox.autoPause,
-          paused_at: null,
-          paused_with: null,
-          cpu_count: sandbox.cpuCount,
-          memory_mb: sandbox.memoryMb,
-          disk_mb: sandbox.diskMb,
+          metadata: json(sandbox.metadata),
+          envVars: json(sandbox.envVars),
+          network: json(sandbox.network),
+          networkPending: false,
+          pausedAt: null,
+          pausedWith: null,
           node: place?.node ?? null,
         })
         .execute();
       for (const [key, value] of Object.entries(sandbox.metadata)) {
-        await tx.insertInto('sandbox_metadata').values({ sandbox_id: sandbox.id, key, value }).execute();
+        await tx.insertInto('sandboxMetadata').values({ sandboxId: sandbox.id, key, value }).execute();
       }
       if (place) await noteLog(tx, toPlacementEntry(sandbox.id, place), now());
       return 'reserved';
     }),
 
-  movePlace: (id, place) =>
+  /** Moves a row in state `starting` to another node, in one transaction with the check that it has room; also records that in its log. */
+  movePlace: (id: string, place: NodePlace) =>
     db.transaction().execute(async (tx): Promise<'moved' | 'node_full' | 'not_starting'> => {
       await requireOwned(tx, place.node, writer);
       await requireOwnedSandbox(tx, id, writer);
@@ -220,14 +177,28 @@ export const createSandboxQueries = (
       return 'moved';
     }),
 
-  reserveResume: (id, { endAt, maxActive, place, moves = false }) =>
-    db.transaction().execute(async (tx) => {
+  /**
+   * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
+   * limit is reached, `node_full` when that of its node is, `not_paused` when the row is in another state or missing; then nothing is
+   * written. With `moves` the sandbox is on the node of the place from then on, which its log records: the writer must act for that node
+   * instead of the former one, and without a complete copy of the pause it is `not_paused`.
+   */
+  reserveResume: (
+    id: string,
+    {
+      endAt,
+      maxActive,
+      place,
+      moves = false,
+    }: { endAt: number; maxActive: number; place?: NodePlace | undefined; moves?: boolean },
+  ) =>
+    db.transaction().execute(async (tx): Promise<ResumeReservation> => {
       // The copy in the blob store may be used by the owner of any node: its former one gets no run of it any more.
       if (moves) await requireOwned(tx, place?.node, writer);
       else await requireOwnedSandbox(tx, id, writer);
       const paused = await tx
         .selectFrom('sandboxes')
-        .select(['id', 'paused_at'])
+        .select(['id', 'pausedAt'])
         .where('id', '=', id)
         .where('state', '=', 'paused')
         .executeTakeFirst();
@@ -236,19 +207,21 @@ export const createSandboxQueries = (
       if (!(await hasRoom(tx, place, id))) return 'node_full';
       await tx
         .updateTable('sandboxes')
-        .set({ state: 'resuming', end_at: endAt, ...(place && moves && { node: place.node }) })
+        .set({ state: 'resuming', endAt, ...(place && moves && { node: place.node }) })
         .where('id', '=', id)
         .execute();
       if (place && moves) await noteLog(tx, toPlacementEntry(id, place), now());
       return 'reserved';
     }),
 
-  findSandbox: async (id) => {
-    const row = await db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst();
-    return row && toSandboxRow(row);
-  },
+  findSandbox: (id: string): Promise<SandboxRow | undefined> =>
+    db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst(),
 
-  changeState: (id, change) =>
+  /**
+   * Moves a row from one of the expected states to the next. Returns undefined and changes nothing when it is in
+   * another state. An entry for the owner goes into the log of the sandbox in the same transaction.
+   */
+  changeState: (id: string, change: StateChange): Promise<SandboxRow | undefined> =>
     db.transaction().execute(async (tx) => {
       await requireOwnedSandbox(tx, id, writer);
       const row = await updateState(tx, id, change);
@@ -257,33 +230,43 @@ export const createSandboxQueries = (
       return row;
     }),
 
-  moveEnd: (id, { endAt, timeToLiveMs, extendOnly }) =>
+  /**
+   * Sets the end of a running sandbox, and its time to live if there is one. With `extendOnly` an earlier end does not change the row. Undefined when not
+   * running.
+   */
+  moveEnd: (
+    id: string,
+    {
+      endAt,
+      timeToLiveMs,
+      extendOnly,
+    }: { endAt: number; timeToLiveMs?: number | undefined; extendOnly: boolean },
+  ): Promise<SandboxRow | undefined> =>
     writeFenced(db, writer, {
       require: (tx) => requireOwnedSandbox(tx, id, writer),
-      write: async (tx) => {
-        const row = await tx
+      write: (tx) =>
+        tx
           .updateTable('sandboxes')
           .set((eb) => ({
-            end_at: extendOnly
-              ? eb.case().when('end_at', '<', endAt).then(endAt).else(eb.ref('end_at')).end()
+            endAt: extendOnly
+              ? eb.case().when('endAt', '<', endAt).then(endAt).else(eb.ref('endAt')).end()
               : endAt,
-            ...(timeToLiveMs !== undefined && { time_to_live_ms: timeToLiveMs }),
+            timeToLiveMs,
           }))
           .where('id', '=', id)
           .where('state', '=', 'running')
           .returningAll()
-          .executeTakeFirst();
-        return row && toSandboxRow(row);
-      },
+          .executeTakeFirst(),
     }),
 
-  setNetwork: (id, network) =>
+  /** Records the policy of a running sandbox, which is pending until `confirmNetwork`. False when it is not running. */
+  setNetwork: (id: string, network: NetworkPolicy | null): Promise<boolean> =>
     writeFenced(db, writer, {
       require: (tx) => requireOwnedSandbox(tx, id, writer),
       write: async (tx) => {
         const { numUpdatedRows } = await tx
           .updateTable('sandboxes')
-          .set({ network: network && JSON.stringify(network), network_pending: 1 })
+          .set({ network: json(network), networkPending: true })
           .where('id', '=', id)
           .where('state', '=', 'running')
           .executeTakeFirst();
@@ -291,42 +274,43 @@ export const createSandboxQueries = (
       },
     }),
 
-  confirmNetwork: (id) =>
+  /** Records that the sandbox has its policy. */
+  confirmNetwork: (id: string): Promise<void> =>
     writeFenced(db, writer, {
       require: (tx) => requireOwnedSandbox(tx, id, writer),
       write: async (tx) => {
-        await tx.updateTable('sandboxes').set({ network_pending: 0 }).where('id', '=', id).execute();
+        await tx.updateTable('sandboxes').set({ networkPending: false }).where('id', '=', id).execute();
       },
     }),
 
-  listSandboxes: async ({ order, limit, after, ...filter }) => {
+  /** Rows in these states by start time, ties by id. */
+  listSandboxes: ({ order, limit, after, ...filter }: SandboxQuery): Promise<SandboxRow[]> => {
     const beyond = order === 'asc' ? '>' : '<';
     let query = withFilter(db.selectFrom('sandboxes'), filter)
       .selectAll()
-      .orderBy('started_at', order)
+      .orderBy('startedAt', order)
       .orderBy('id', order);
     if (after !== undefined) {
       // As a pair: an index finds where it begins, which it does not for conditions joined by "or".
       query = query.where((eb) =>
-        eb(eb.refTuple('started_at', 'id'), beyond, eb.tuple(after.startedAt, after.id)),
+        eb(eb.refTuple('startedAt', 'id'), beyond, eb.tuple(after.startedAt, after.id)),
       );
     }
     if (limit !== undefined) query = query.limit(limit);
-    return (await query.execute()).map(toSandboxRow);
+    return query.execute();
   },
 
-  listRuns: async (ids) => {
+  /** Of those ids, the sandboxes that run, with their runs. */
+  listRuns: async (
+    ids: readonly string[],
+  ): Promise<{ id: string; runId: string | null; node: string | null }[]> => {
     if (ids.length === 0) return [];
-    const rows = await db
-      .selectFrom('sandboxes')
-      .select(['id', 'run_id', 'node'])
-      .where('id', 'in', ids)
-      .where('state', '=', 'running')
-      .execute();
-    return rows.map(({ id, run_id, node }) => ({ id, runId: run_id, node }));
+    const running = db.selectFrom('sandboxes').where('id', 'in', ids).where('state', '=', 'running');
+    return running.select(['id', 'runId', 'node']).execute();
   },
 
-  countByState: async () => {
+  /** How many sandboxes that have not ended are in each state on each node; null: on no node. */
+  countByState: async (): Promise<{ node: string | null; state: SandboxState; count: number }[]> => {
     const rows = await db
       .selectFrom('sandboxes')
       .where('state', 'in', ACTIVE_STATES)
@@ -338,9 +322,11 @@ export const createSandboxQueries = (
     return rows.map((row) => ({ ...row, count: Number(row.count) }));
   },
 
-  countSandboxes: (filter) => countAll(withFilter(db.selectFrom('sandboxes'), filter)),
+  /** The number of rows that match the same filters. */
+  countSandboxes: (filter: SandboxFilter) => countAll(withFilter(db.selectFrom('sandboxes'), filter)),
 
-  deleteEndedSandboxes: async (before) => {
-    await db.deleteFrom('sandboxes').where('state', '=', 'ended').where('ended_at', '<', before).execute();
+  /** Removes sandboxes that ended before that time. */
+  deleteEndedSandboxes: async (before: number): Promise<void> => {
+    await db.deleteFrom('sandboxes').where('state', '=', 'ended').where('endedAt', '<', before).execute();
   },
 });

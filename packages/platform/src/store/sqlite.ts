@@ -2,12 +2,12 @@ import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import { plugins } from './columns.ts';
 import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect, isFullDisk, withoutSync } from './node-sqlite.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
-import type { Store } from './store.ts';
-import { createStoreQueries } from './store-queries.ts';
+import { createStoreQueries, type Store } from './store.ts';
 
 // Pages of 4 kB. Writes go into the log. When it has so many pages, they move into the database and the log starts
 // over.
@@ -50,6 +50,7 @@ export const createStore = async ({
   const database = new DatabaseSync(path, { timeout: 5_000 });
   const db = new Kysely<Schema>({
     dialect: createNodeSqliteDialect(database),
+    plugins,
     log: ({ level }) => {
       if (level === 'error') onError?.();
     },

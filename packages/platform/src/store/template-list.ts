@@ -1,6 +1,7 @@
-import type { Database } from './migrations.ts';
-import type { TemplateStore } from './store.ts';
-import { selectTemplates, toTemplateRow } from './template-queries.ts';
+import { isAfter } from './newest-first.ts';
+import type { ListedTemplate, TemplateQuery } from './rows.ts';
+import type { Database } from './schema.ts';
+import { selectTemplates } from './template-queries.ts';
 
 /** Undefined: of all templates. */
 type TemplateIds = readonly string[] | undefined;
@@ -11,58 +12,48 @@ const selectLatestBuilds = (db: Database, templateIds: TemplateIds) => {
     'id',
     fn
       .countAll()
-      .over((over) => over.partitionBy('template_id'))
+      .over((over) => over.partitionBy('templateId'))
       .as('buildCount'),
     fn
       .agg<number>('row_number')
-      .over((over) => over.partitionBy('template_id').orderBy('created_at', 'desc').orderBy('id', 'desc'))
+      .over((over) => over.partitionBy('templateId').orderBy('createdAt', 'desc').orderBy('id', 'desc'))
       .as('place'),
   ]);
-  if (templateIds !== undefined) placed = placed.where('template_id', 'in', templateIds);
+  if (templateIds !== undefined) placed = placed.where('templateId', 'in', templateIds);
   return db
     .selectFrom(placed.as('placed'))
     .innerJoin('builds', 'builds.id', 'placed.id')
     .where('placed.place', '=', 1)
     .select([
-      'builds.template_id as templateId',
-      'placed.buildCount as buildCount',
-      'builds.id as id',
-      'builds.state as state',
-      'builds.created_at as createdAt',
-      'builds.started_at as startedAt',
-      'builds.finished_at as finishedAt',
-      'builds.cpu_count as cpuCount',
-      'builds.memory_mb as memoryMb',
-      'builds.disk_mb as diskMb',
+      'builds.templateId',
+      'placed.buildCount',
+      'builds.id',
+      'builds.state',
+      'builds.createdAt',
+      'builds.startedAt',
+      'builds.finishedAt',
+      'builds.cpuCount',
+      'builds.memoryMb',
+      'builds.diskMb',
     ]);
 };
 
 const selectSpawns = (db: Database, templateIds: TemplateIds) => {
   const spawns = db
     .selectFrom('sandboxes')
-    .select((eb) => [
-      'template_id as templateId',
-      eb.fn.countAll().as('count'),
-      eb.fn.max('created_at').as('last'),
-    ])
-    .groupBy('template_id');
-  return templateIds === undefined ? spawns : spawns.where('template_id', 'in', templateIds);
+    .select((eb) => ['templateId', eb.fn.countAll().as('count'), eb.fn.max('createdAt').as('last')])
+    .groupBy('templateId');
+  return templateIds === undefined ? spawns : spawns.where('templateId', 'in', templateIds);
 };
 
 /** The list of templates of a store, in portable SQL. */
-export const createTemplateList = (db: Database): Pick<TemplateStore, 'listTemplates'> => ({
-  listTemplates: async ({ id, kinds, limit, after } = {}) => {
-    let query = selectTemplates(db).orderBy('templates.created_at', 'desc').orderBy('templates.id', 'desc');
+export const createTemplateList = (db: Database) => ({
+  /** Templates with their names and latest builds, newest first, ties by id; all of them without a query. */
+  listTemplates: async ({ id, kinds, limit, after }: TemplateQuery = {}): Promise<ListedTemplate[]> => {
+    let query = selectTemplates(db).orderBy('templates.createdAt', 'desc').orderBy('templates.id', 'desc');
     if (id !== undefined) query = query.where('templates.id', '=', id);
     if (kinds !== undefined) query = query.where('templates.kind', 'in', kinds);
-    if (after !== undefined) {
-      query = query.where((eb) =>
-        eb.or([
-          eb('templates.created_at', '<', after.createdAt),
-          eb.and([eb('templates.created_at', '=', after.createdAt), eb('templates.id', '<', after.id)]),
-        ]),
-      );
-    }
+    if (after !== undefined) query = query.where(isAfter('templates', after));
     if (limit !== undefined) query = query.limit(limit);
     const templates = await query.execute();
     if (templates.length === 0) return [];
@@ -81,7 +72,7 @@ export const createTemplateList = (db: Database): Pick<TemplateStore, 'listTempl
     return templates.map((template) => {
       const spawn = spawnsOf.get(template.id);
       return {
-        template: toTemplateRow(template),
+        template,
         ...(latestOf.get(template.id) ?? { build: null, buildCount: 0 }),
         spawnCount: Number(spawn?.count ?? 0),
         lastSpawnedAt: spawn?.last ?? null,

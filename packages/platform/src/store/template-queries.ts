@@ -1,63 +1,51 @@
-import type { Database } from './migrations.ts';
-import type { TemplateRow, TemplateStore } from './store.ts';
+import type { NewTemplate, TemplateRow } from './rows.ts';
+import type { Database } from './schema.ts';
 
-type SelectedTemplate = Omit<TemplateRow, 'public'> & { public: number };
-
-export const toTemplateRow = (row: SelectedTemplate): TemplateRow => ({ ...row, public: row.public === 1 });
-
-/** Templates with their names, for `toTemplateRow`. */
+/** Templates with their names. */
 export const selectTemplates = (db: Database) =>
   db
     .selectFrom('templates')
-    .leftJoin('template_names', 'template_names.template_id', 'templates.id')
-    .select([
-      'templates.id as id',
-      'templates.kind as kind',
-      'template_names.name as name',
-      'templates.public as public',
-      'templates.created_at as createdAt',
-      'templates.cpu_count as cpuCount',
-      'templates.memory_mb as memoryMb',
-      'templates.disk_mb as diskMb',
-    ]);
+    .leftJoin('templateNames', 'templateNames.templateId', 'templates.id')
+    .selectAll('templates')
+    .select('templateNames.name');
 
-/** The template part of a store, in portable SQL. */
-export const createTemplateQueries = (db: Database): Omit<TemplateStore, 'listTemplates'> => ({
-  ensureTemplate: (template) =>
-    db.transaction().execute(async (tx): Promise<TemplateRow> => {
+/** Writes a template, and its name if it has one. */
+export const insertTemplate = async (db: Database, { name, ...template }: TemplateRow): Promise<void> => {
+  await db.insertInto('templates').values(template).execute();
+  if (name !== null) await db.insertInto('templateNames').values({ name, templateId: template.id }).execute();
+};
+
+/** Deletes a template with its name. */
+export const deleteTemplate = async (db: Database, id: string): Promise<void> => {
+  await db.deleteFrom('templateNames').where('templateId', '=', id).execute();
+  await db.deleteFrom('templates').where('id', '=', id).execute();
+};
+
+/** The templates of a store, in portable SQL. */
+export const createTemplateQueries = (db: Database) => ({
+  /** The template of that name, created first when it is missing. */
+  ensureTemplate: (template: NewTemplate): Promise<TemplateRow> =>
+    db.transaction().execute(async (tx) => {
       const found = await selectTemplates(tx)
-        .where('template_names.name', '=', template.name)
+        .where('templateNames.name', '=', template.name)
         .executeTakeFirst();
-      if (found) return toTemplateRow(found);
-      await tx
-        .insertInto('templates')
-        .values({
-          id: template.id,
-          kind: 'image',
-          created_at: template.createdAt,
-          cpu_count: template.cpuCount,
-          memory_mb: template.memoryMb,
-          disk_mb: template.diskMb,
-        })
-        .execute();
-      await tx
-        .insertInto('template_names')
-        .values({ name: template.name, template_id: template.id })
-        .execute();
-      return { ...template, kind: 'image', public: false };
+      if (found) return found;
+      const made: TemplateRow = { ...template, kind: 'image', public: false };
+      await insertTemplate(tx, made);
+      return made;
     }),
 
-  findTemplate: async (idOrName) => {
-    const found = await selectTemplates(db)
-      .where((eb) => eb.or([eb('templates.id', '=', idOrName), eb('template_names.name', '=', idOrName)]))
-      .executeTakeFirst();
-    return found && toTemplateRow(found);
-  },
+  /** By id or by name. */
+  findTemplate: (idOrName: string): Promise<TemplateRow | undefined> =>
+    selectTemplates(db)
+      .where((eb) => eb.or([eb('templates.id', '=', idOrName), eb('templateNames.name', '=', idOrName)]))
+      .executeTakeFirst(),
 
-  setPublic: async (id, isPublic) => {
+  /** Whether every team may use it. Resolves with false when there is no such template. */
+  setPublic: async (id: string, isPublic: boolean): Promise<boolean> => {
     const changed = await db
       .updateTable('templates')
-      .set({ public: isPublic ? 1 : 0 })
+      .set({ public: isPublic })
       .where('id', '=', id)
       .executeTakeFirst();
     return changed.numUpdatedRows > 0n;

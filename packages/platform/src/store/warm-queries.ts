@@ -1,31 +1,34 @@
 import { requireOwned, type Writer, writeFenced } from './leases/fence.ts';
-import type { Database } from './migrations.ts';
-import type { WarmStore } from './store.ts';
+import type { WarmRow } from './rows.ts';
+import type { Database } from './schema.ts';
 
-/** The warm instance part of a store, in portable SQL. */
-export const createWarmQueries = (db: Database, writer: Writer): WarmStore => {
-  const rows = db.selectFrom('warm_instances').select(['id', 'spec', 'created_at as createdAt', 'node']);
-  const find = (from: Database, id: string) =>
-    from.selectFrom('warm_instances').select('node').where('id', '=', id).executeTakeFirst();
-  return {
-    addWarm: ({ id, spec, createdAt, node }) =>
-      writeFenced(db, writer, {
-        require: (tx) => requireOwned(tx, node, writer),
-        write: async (tx) => {
-          await tx.insertInto('warm_instances').values({ id, spec, created_at: createdAt, node }).execute();
-        },
-      }),
+const select = (db: Database) => db.selectFrom('warmInstances').selectAll();
 
-    removeWarm: (id) =>
-      writeFenced(db, writer, {
-        require: async (tx) => requireOwned(tx, (await find(tx, id))?.node, writer),
-        write: async (tx) => {
-          await tx.deleteFrom('warm_instances').where('id', '=', id).execute();
-        },
-      }),
+/** Instances that were started in advance and belong to no sandbox yet, in portable SQL. */
+export const createWarmQueries = (db: Database, writer: Writer) => ({
+  /** Written before the instance is made. */
+  addWarm: (warm: WarmRow): Promise<void> =>
+    writeFenced(db, writer, {
+      require: (tx) => requireOwned(tx, warm.node, writer),
+      write: async (tx) => {
+        await tx.insertInto('warmInstances').values(warm).execute();
+      },
+    }),
 
-    findWarm: (id) => rows.where('id', '=', id).executeTakeFirst(),
+  /** Call when the instance is removed; `reserveSandbox` removes the row when a sandbox takes the instance. */
+  removeWarm: (id: string): Promise<void> =>
+    writeFenced(db, writer, {
+      require: async (tx) => {
+        const row = await select(tx).where('id', '=', id).executeTakeFirst();
+        await requireOwned(tx, row?.node, writer);
+      },
+      write: async (tx) => {
+        await tx.deleteFrom('warmInstances').where('id', '=', id).execute();
+      },
+    }),
 
-    listWarm: () => rows.orderBy('created_at').orderBy('id').execute(),
-  };
-};
+  findWarm: (id: string): Promise<WarmRow | undefined> => select(db).where('id', '=', id).executeTakeFirst(),
+
+  /** The oldest first. */
+  listWarm: (): Promise<WarmRow[]> => select(db).orderBy('createdAt').orderBy('id').execute(),
+});

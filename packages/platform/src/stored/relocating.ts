@@ -8,8 +8,9 @@ import type { Placement } from '../nodes/placement.ts';
 import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import { findInstance } from '../sandboxes/find-instance.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
-import type { NodePlace, ResumeReservation, SandboxRow, Store } from '../store/store.ts';
-import type { StoredRow } from '../store/stored/stored-store.ts';
+import type { NodePlace, ResumeReservation, SandboxRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
+import type { StoredRow } from '../store/stored/stored-rows.ts';
 import type { WarmSpec } from '../warm/warm-pool.ts';
 import type { Storing } from './storing.ts';
 

@@ -1,7 +1,8 @@
 import type { InstanceOrigin } from '@skerry/runtime';
 import type { Copies } from '../nodes/copies.ts';
 import type { Nodes } from '../nodes/nodes.ts';
-import type { SnapshotRow, Store } from '../store/store.ts';
+import type { SnapshotRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 
 /** Snapshots that sandboxes begin with, on other nodes than where they were made. */
 export interface StoredOrigins {

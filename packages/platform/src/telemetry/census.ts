@@ -1,6 +1,7 @@
 import type { NodeView } from '../nodes/node-view.ts';
 import type { Nodes } from '../nodes/nodes.ts';
-import type { SandboxState, Store } from '../store/store.ts';
+import type { SandboxState } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 
 /** The state of the service at one moment, for operators. */
 export interface Census {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { BuildLogLevel, BuildLogRow, BuildStore } from '../store/build-store.ts';
+import type { BuildLogLevel, BuildLogRow } from '../store/build-rows.ts';
+import type { Store } from '../store/store.ts';
 
 /** The log of one build. Entries are written together: each write is a sync of the disk. */
 export interface BuildLog {
@@ -15,7 +16,11 @@ const MAX_ENTRIES = 20_000;
 /** `onError` gets what prevents a write; those entries are lost, and the build goes on. */
 export const createBuildLog = (
   id: string,
-  { store, clock, onError }: { store: BuildStore; clock: Clock; onError: (error: unknown) => void },
+  {
+    store,
+    clock,
+    onError,
+  }: { store: Pick<Store, 'addBuildLog'>; clock: Clock; onError: (error: unknown) => void },
 ): BuildLog => {
   let pending: BuildLogRow[] = [];
   let count = 0;

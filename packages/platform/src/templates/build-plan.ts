@@ -1,5 +1,5 @@
-import type { BuildRow } from '../store/build-store.ts';
-import type { SnapshotRow } from '../store/store.ts';
+import type { BuildRow } from '../store/build-rows.ts';
+import type { SnapshotRow } from '../store/rows.ts';
 import type { RegistryCredentials } from './template-images.ts';
 
 /** The base and the steps of one build, validated. */

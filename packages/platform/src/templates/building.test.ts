@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRandomIds } from '../ids.ts';
-import type { BuildRow } from '../store/build-store.ts';
+import type { BuildRow } from '../store/build-rows.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import type { BuildPlan } from './build-plan.ts';
 import { MAX_UNFINISHED } from './building.ts';

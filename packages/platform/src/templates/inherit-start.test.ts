@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StartCommands } from '../store/build-store.ts';
+import type { StartCommands } from '../store/build-rows.ts';
 import type { BuildPlan } from './build-plan.ts';
 import { type ImageCommand, inheritStart } from './inherit-start.ts';
 

@@ -1,4 +1,4 @@
-import type { StartCommands } from '../store/build-store.ts';
+import type { StartCommands } from '../store/build-rows.ts';
 import type { BuildPlan } from './build-plan.ts';
 import type { Place } from './step-place.ts';
 

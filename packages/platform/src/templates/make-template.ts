@@ -4,7 +4,7 @@ import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
-import type { BuildRow, StartCommands } from '../store/build-store.ts';
+import type { BuildRow, StartCommands } from '../store/build-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildPlan, StagePlan } from './build-plan.ts';

@@ -1,5 +1,6 @@
-import type { BuildStore, StartCommands } from '../store/build-store.ts';
-import type { ImageConfig } from '../store/cache/cache-store.ts';
+import type { StartCommands } from '../store/build-rows.ts';
+import type { ImageConfig } from '../store/cache/cache-rows.ts';
+import type { Store } from '../store/store.ts';
 import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
@@ -39,7 +40,7 @@ export interface StageFiles {
 
 export interface StageBaseOptions extends ExportOptions {
   buildId: string;
-  store: Pick<BuildStore, 'findBuild'>;
+  store: Pick<Store, 'findBuild'>;
   base: InstallationImage;
   shared: SharedWork;
   /** Whether steps run on them: their results need the image, also when its template is deleted. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, passTime } from '../clock.ts';
-import type { StartCommands } from '../store/build-store.ts';
+import type { StartCommands } from '../store/build-rows.ts';
 import { waitForListening } from './listening-ports.ts';
 import { RefusedCommandError, type SandboxRunner, UnknownUserError } from './run-in-sandbox.ts';
 

@@ -1,8 +1,9 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { setUpAgent } from '../sandboxes/agent.ts';
-import type { BuildRow, StartCommands } from '../store/build-store.ts';
-import type { NewSandbox, SnapshotRow, SnapshotStore } from '../store/store.ts';
+import type { BuildRow, StartCommands } from '../store/build-rows.ts';
+import type { NewSandbox, SnapshotRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import { toAgentKeys } from '../tokens.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';
 import { startAndWait } from './start-commands.ts';
@@ -10,7 +11,7 @@ import { startAndWait } from './start-commands.ts';
 /** The checkpoint of a build; null where this server cannot restore it, or not at the size of the build. */
 export const findCheckpoint = async (
   build: BuildRow,
-  { store, runtime }: { store: Pick<SnapshotStore, 'findSnapshotRow'>; runtime: Pick<Runtime, 'features'> },
+  { store, runtime }: { store: Pick<Store, 'findSnapshotRow'>; runtime: Pick<Runtime, 'features'> },
 ): Promise<SnapshotRow | null> => {
   if (build.checkpointId === null || !runtime.features.snapshot.memory) return null;
   const found = await store.findSnapshotRow(build.checkpointId);

@@ -4,7 +4,7 @@ import { type Instance, isRuntimeError, type Runtime, RuntimeLostError } from '@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
-import type { BuildRow, StartCommands } from '../store/build-store.ts';
+import type { BuildRow, StartCommands } from '../store/build-rows.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ImageConfig } from '../store/cache/cache-store.ts';
+import type { ImageConfig } from '../store/cache/cache-rows.ts';
 
 /** Makes and keeps the images of templates. The port of the platform; the composition root implements it. */
 export interface TemplateImages {

@@ -1,5 +1,5 @@
 import { unimplemented } from '@skerry/contract/error';
-import type { BuildRow } from '../store/build-store.ts';
+import type { BuildRow } from '../store/build-rows.ts';
 import type { TemplateImages } from './template-images.ts';
 
 /**

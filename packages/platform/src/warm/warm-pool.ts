@@ -4,8 +4,9 @@ import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { findInstance } from '../sandboxes/find-instance.ts';
-import type { BuildRow } from '../store/build-store.ts';
-import type { SnapshotRow, WarmStore } from '../store/store.ts';
+import type { BuildRow } from '../store/build-rows.ts';
+import type { SnapshotRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /** What a new instance begins with, and its network. */
@@ -50,7 +51,7 @@ export interface WarmPool {
 }
 
 export interface WarmPoolOptions {
-  store: WarmStore;
+  store: Pick<Store, 'addWarm' | 'removeWarm' | 'listWarm'>;
   /** The place; null: this host. */
   node: string | null;
   runtime: Pick<Runtime, 'create' | 'get' | 'features'>;

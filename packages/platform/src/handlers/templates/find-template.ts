@@ -1,7 +1,7 @@
 import { notFound } from '@skerry/contract/error';
-import type { BuildRow, BuildStore } from '../../store/build-store.ts';
-import type { SnapshotStore, TaggedSnapshot, TemplateRow, TemplateStore } from '../../store/store.ts';
-import type { TagStore } from '../../store/tags/tag-store.ts';
+import type { BuildRow } from '../../store/build-rows.ts';
+import type { TaggedSnapshot, TemplateRow } from '../../store/rows.ts';
+import type { Store } from '../../store/store.ts';
 import { toImageId } from '../template-replies.ts';
 import {
   DEFAULT_TAG,
@@ -10,14 +10,11 @@ import {
   type TemplateReference,
 } from './template-reference.ts';
 
-type Templates = TemplateStore &
-  Pick<SnapshotStore, 'findSnapshot' | 'findTagOf'> &
-  Pick<BuildStore, 'findBuild'> &
-  Pick<TagStore, 'findTaggedBuild'>;
+type Templates = Pick<Store, 'findTemplate' | 'findSnapshot' | 'findTagOf' | 'findBuild' | 'findTaggedBuild'>;
 
 /** Returns the template of that name or id. Undefined when it is unknown, or the namespace is another one. */
 export const findTemplate = async (
-  store: TemplateStore,
+  store: Pick<Store, 'findTemplate'>,
   { namespace, name }: TemplateReference,
 ): Promise<TemplateRow | undefined> =>
   namespace === undefined || namespace === NAMESPACE ? store.findTemplate(name) : undefined;

@@ -1,6 +1,6 @@
 import { type ApiError, invalid, notFound } from '@skerry/contract/error';
 import { toBuildId } from '../../ids.ts';
-import type { TemplateRow } from '../../store/store.ts';
+import type { TemplateRow } from '../../store/rows.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
 import { toImageId } from '../template-replies.ts';
 import { requireTemplate, requireTemplateState } from './find-template.ts';

@@ -1,30 +1,21 @@
-import type { Database } from '../migrations.ts';
-import type { ApiKeyStore } from './api-key-store.ts';
+import type { Database } from '../schema.ts';
+import type { ApiKeyRow } from './api-key-row.ts';
 
-/** The API key part of a store, in portable SQL. */
-export const createApiKeyQueries = (db: Database): ApiKeyStore => ({
-  addApiKey: async ({ hash, mask, name, createdAt, lastUsedAt }) => {
+/** The keys of the platform API, by their hashes. */
+export const createApiKeyQueries = (db: Database) => ({
+  /** Does not change an existing key of the same hash. */
+  addApiKey: async (key: ApiKeyRow): Promise<void> => {
     await db
-      .insertInto('api_keys')
-      .values({ hash, mask, name, created_at: createdAt, last_used_at: lastUsedAt })
+      .insertInto('apiKeys')
+      .values(key)
       .onConflict((conflict) => conflict.column('hash').doNothing())
       .execute();
   },
 
-  findApiKey: async (hash) => {
-    const row = await db.selectFrom('api_keys').selectAll().where('hash', '=', hash).executeTakeFirst();
-    return (
-      row && {
-        hash: row.hash,
-        mask: row.mask,
-        name: row.name,
-        createdAt: row.created_at,
-        lastUsedAt: row.last_used_at,
-      }
-    );
-  },
+  findApiKey: (hash: string): Promise<ApiKeyRow | undefined> =>
+    db.selectFrom('apiKeys').selectAll().where('hash', '=', hash).executeTakeFirst(),
 
-  touchApiKey: async (hash, lastUsedAt) => {
-    await db.updateTable('api_keys').set({ last_used_at: lastUsedAt }).where('hash', '=', hash).execute();
+  touchApiKey: async (hash: string, lastUsedAt: number): Promise<void> => {
+    await db.updateTable('apiKeys').set({ lastUsedAt }).where('hash', '=', hash).execute();
   },
 });

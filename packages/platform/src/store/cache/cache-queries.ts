@@ -1,39 +1,26 @@
-import type { Selectable } from 'kysely';
-import type { Database } from '../migrations.ts';
-import type { CacheEntry, CacheStore } from './cache-store.ts';
-import type { BuildCacheTable } from './cache-tables.ts';
+import { json } from '../columns.ts';
+import type { Database } from '../schema.ts';
+import { makeReady } from '../snapshot-queries.ts';
+import type { CachedResult, CacheEntry, NewCacheEntry } from './cache-rows.ts';
 
-const toEntry = (row: Selectable<BuildCacheTable>, shared: ReadonlySet<string>): CacheEntry => ({
-  key: row.key,
-  parent: row.parent,
-  description: row.description,
-  snapshotId: row.snapshot_id,
-  image: row.image,
-  imageBytes: row.image_bytes,
-  config: JSON.parse(row.config) as CacheEntry['config'],
-  createdAt: row.created_at,
-  lastUsedAt: row.last_used_at,
-  isImageShared: row.image !== null && shared.has(row.image),
-});
-
-const toEntries = async (db: Database, rows: Selectable<BuildCacheTable>[]): Promise<CacheEntry[]> => {
+const toEntries = async (db: Database, rows: CachedResult[]): Promise<CacheEntry[]> => {
   const images = await db
     .selectFrom('builds')
     .select('image')
     .distinct()
     .where('image', 'is not', null)
     .execute();
-  const shared = new Set(images.flatMap(({ image }) => image ?? []));
-  return rows.map((row) => toEntry(row, shared));
+  const shared = new Set(images.map(({ image }) => image));
+  return rows.map((row) => ({ ...row, isImageShared: shared.has(row.image) }));
 };
 
 /** Removes the results of these keys, and all that were made on those. */
 const removeWithRest = async (db: Database, keys: readonly string[]): Promise<string[]> => {
   const removed: string[] = [];
   for (let next = [...keys]; next.length > 0; ) {
-    const gone = await db.deleteFrom('build_cache').where('key', 'in', next).returning('key').execute();
+    const gone = await db.deleteFrom('buildCache').where('key', 'in', next).returning('key').execute();
     removed.push(...gone.map(({ key }) => key));
-    const made = await db.selectFrom('build_cache').select('key').where('parent', 'in', next).execute();
+    const made = await db.selectFrom('buildCache').select('key').where('parent', 'in', next).execute();
     next = made.map(({ key }) => key);
   }
   return removed;
@@ -43,8 +30,8 @@ const removeWithRest = async (db: Database, keys: readonly string[]): Promise<st
 const touchWithParents = async (db: Database, key: string, at: number): Promise<void> => {
   for (let next: string | null = key; next !== null; ) {
     const touched: { parent: string | null } | undefined = await db
-      .updateTable('build_cache')
-      .set({ last_used_at: at })
+      .updateTable('buildCache')
+      .set({ lastUsedAt: at })
       .where('key', '=', next)
       .returning('parent')
       .executeTakeFirst();
@@ -52,60 +39,65 @@ const touchWithParents = async (db: Database, key: string, at: number): Promise<
   }
 };
 
-/** The cache of builds, in portable SQL. */
-export const createCacheQueries = (db: Database): CacheStore => ({
-  keepCached: (entry, { replaces }) =>
+/** What the steps of builds have made, by their keys, in portable SQL. */
+export const createCacheQueries = (db: Database) => ({
+  /**
+   * Keeps a result under its key; its snapshot, in state `making`, becomes ready. With `replaces` an earlier result of that
+   * key goes, and all that were made on it; otherwise the two are of equal files, and what each has is kept. Resolves with false
+   * when the result that it was made on is gone; then nothing is written.
+   */
+  keepCached: (entry: NewCacheEntry, { replaces }: { replaces: boolean }): Promise<boolean> =>
     db.transaction().execute(async (tx) => {
       const find = (key: string) =>
-        tx.selectFrom('build_cache').selectAll().where('key', '=', key).executeTakeFirst();
+        tx.selectFrom('buildCache').selectAll().where('key', '=', key).executeTakeFirst();
       if (entry.parent !== null && (await find(entry.parent)) === undefined) return false;
       const before = replaces ? undefined : await find(entry.key);
       if (replaces) await removeWithRest(tx, [entry.key]);
-      else await tx.deleteFrom('build_cache').where('key', '=', entry.key).execute();
+      else await tx.deleteFrom('buildCache').where('key', '=', entry.key).execute();
       await tx
-        .insertInto('build_cache')
+        .insertInto('buildCache')
         .values({
-          key: entry.key,
-          parent: entry.parent,
-          description: entry.description,
-          snapshot_id: entry.snapshotId ?? before?.snapshot_id ?? null,
+          ...entry,
+          snapshotId: entry.snapshotId ?? before?.snapshotId ?? null,
           image: entry.image ?? before?.image ?? null,
-          image_bytes: entry.imageBytes ?? before?.image_bytes ?? null,
-          config: JSON.stringify(entry.config),
-          created_at: before?.created_at ?? entry.createdAt,
-          last_used_at: entry.createdAt,
+          imageBytes: entry.imageBytes ?? before?.imageBytes ?? null,
+          config: json(entry.config),
+          createdAt: before?.createdAt ?? entry.createdAt,
+          lastUsedAt: entry.createdAt,
         })
         .execute();
       await touchWithParents(tx, entry.key, entry.createdAt);
-      if (entry.snapshotId !== null)
-        await tx
-          .updateTable('snapshots')
-          .set({ state: 'ready' })
-          .where('id', '=', entry.snapshotId)
-          .where('state', '=', 'making')
-          .execute();
+      if (entry.snapshotId !== null) await makeReady(tx, entry.snapshotId);
       return true;
     }),
 
-  findCached: async (keys) =>
+  /** Those of these keys that there are, in any order. */
+  findCached: async (keys: readonly string[]): Promise<CacheEntry[]> =>
     keys.length === 0
       ? []
-      : toEntries(db, await db.selectFrom('build_cache').selectAll().where('key', 'in', keys).execute()),
+      : toEntries(db, await db.selectFrom('buildCache').selectAll().where('key', 'in', keys).execute()),
 
-  touchCached: (key, at) => db.transaction().execute((tx) => touchWithParents(tx, key, at)),
+  /** Marks a result, and those that it was made on, as used at that time. */
+  touchCached: (key: string, at: number): Promise<void> =>
+    db.transaction().execute((tx) => touchWithParents(tx, key, at)),
 
-  listCached: async () =>
+  /** The one that was used last first; of equal ones, what was made on another before that. */
+  listCached: async (): Promise<CacheEntry[]> =>
     toEntries(
       db,
       await db
-        .selectFrom('build_cache')
+        .selectFrom('buildCache')
         .selectAll()
-        .orderBy('last_used_at', 'desc')
-        .orderBy('created_at', 'asc')
+        .orderBy('lastUsedAt', 'desc')
+        .orderBy('createdAt', 'asc')
         .orderBy('key')
         .execute(),
     ),
 
-  removeCached: (keys) =>
-    keys.length === 0 ? Promise.resolve([]) : db.transaction().execute((tx) => removeWithRest(tx, keys)),
+  /**
+   * Removes results, and all that were made on them. Resolves with the keys that it has removed. Their snapshots and
+   * images stay until `retireUnused` and `retireImages`.
+   */
+  removeCached: async (keys: readonly string[]): Promise<string[]> =>
+    keys.length === 0 ? [] : db.transaction().execute((tx) => removeWithRest(tx, keys)),
 });

@@ -1,5 +1,5 @@
 import { ApiError } from '@skerry/contract/error';
-import type { Database } from '../migrations.ts';
+import type { Database } from '../schema.ts';
 
 /** Who writes: with an owner, only what is on nodes whose lease that owner has may change. */
 export interface Writer {

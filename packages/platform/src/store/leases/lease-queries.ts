@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../migrations.ts';
-import type { LeaseHolder, LeaseStore } from './lease-store.ts';
+import type { Database } from '../schema.ts';
+import type { LeaseHolder, LeaseRow } from './lease-rows.ts';
 
 /** The time of the database, in milliseconds since the epoch. */
 export type DatabaseTime = () => RawBuilder<number>;
 
 const toTerm = (time: DatabaseTime, leaseMs: number) => ({
-  renewed_at: time(),
-  expires_at: sql<number>`${time()} + ${leaseMs}`,
+  renewedAt: time(),
+  expiresAt: sql<number>`${time()} + ${leaseMs}`,
 });
 
 /** Takes a lease in the transaction of the caller, as `takeLease` does. */
@@ -24,17 +24,23 @@ export const takeLease = async (
       on
         .column('name')
         .doUpdateSet(lease)
-        .where((eb) => eb.or([eb('leases.expires_at', '<=', time()), eb('leases.owner', '=', owner)])),
+        .where((eb) => eb.or([eb('leases.expiresAt', '<=', time()), eb('leases.owner', '=', owner)])),
     )
     .returning('name')
     .executeTakeFirst();
   return taken !== undefined;
 };
 
-/** The leases of a store, in portable SQL. */
-export const createLeaseQueries = (db: Database, time: DatabaseTime): LeaseStore => ({
-  takeLease: (name, holder) => takeLease(db, name, { ...holder, time }),
-  renewLeases: async ({ owner, leaseMs }) => {
+/**
+ * Which of several servers of one database acts for what, until when, in portable SQL. Times are those of the database, so that the
+ * clocks of the servers do not matter.
+ */
+export const createLeaseQueries = (db: Database, time: DatabaseTime) => ({
+  /** Takes a lease that is free, has expired or has that owner. Resolves with false when another owner has it. */
+  takeLease: (name: string, holder: LeaseHolder) => takeLease(db, name, { ...holder, time }),
+
+  /** Extends all leases of that owner, also expired ones that no other has taken, from now on. Resolves with their names. */
+  renewLeases: async ({ owner, leaseMs }: Pick<LeaseHolder, 'owner' | 'leaseMs'>): Promise<string[]> => {
     const held = await db
       .updateTable('leases')
       .set(toTerm(time, leaseMs))
@@ -43,15 +49,19 @@ export const createLeaseQueries = (db: Database, time: DatabaseTime): LeaseStore
       .execute();
     return held.map(({ name }) => name);
   },
-  releaseLeases: async (owner, name) => {
+
+  /** Gives up the leases of that owner, or one of them. */
+  releaseLeases: async (owner: string, name?: string): Promise<void> => {
     const mine = db.deleteFrom('leases').where('owner', '=', owner);
     await (name === undefined ? mine : mine.where('name', '=', name)).execute();
   },
-  listLeases: () =>
+
+  /** Those that have not expired, by name. */
+  listLeases: (): Promise<LeaseRow[]> =>
     db
       .selectFrom('leases')
-      .select(['name', 'owner', 'address', sql<number>`${time()} - renewed_at`.as('ageMs')])
-      .where('expires_at', '>', time())
+      .select(['name', 'owner', 'address', sql<number>`${time()} - ${sql.ref('renewedAt')}`.as('ageMs')])
+      .where('expiresAt', '>', time())
       .orderBy('name')
       .execute(),
 });

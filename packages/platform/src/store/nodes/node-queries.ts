@@ -1,21 +1,11 @@
-import type { Selectable } from 'kysely';
+import type { Updateable } from 'kysely';
+import { json } from '../columns.ts';
 import { requireOwned, type Writer, writeFenced } from '../leases/fence.ts';
 import { type DatabaseTime, takeLease } from '../leases/lease-queries.ts';
-import type { LeaseHolder } from '../leases/lease-store.ts';
-import type { Database } from '../migrations.ts';
-import { ACTIVE_STATES, PLACED_STATES } from '../store.ts';
-import type { NodeLoad, NodeRow, NodeStatus, NodeStore } from './node-store.ts';
-import type { NodeTable } from './node-tables.ts';
-
-const toNodeRow = (row: Selectable<NodeTable>): NodeRow => ({
-  name: row.name,
-  address: row.address,
-  epoch: row.epoch,
-  cordoned: row.cordoned === 1,
-  seenAt: row.seen_at,
-  lostAt: row.lost_at,
-  status: row.status === null ? null : (JSON.parse(row.status) as NodeStatus),
-});
+import type { LeaseHolder } from '../leases/lease-rows.ts';
+import { ACTIVE_STATES, PLACED_STATES } from '../rows.ts';
+import type { Database, Schema } from '../schema.ts';
+import type { NodeLoad, NodeRow, NodeStatus } from './node-rows.ts';
 
 /** Whether an active sandbox or a snapshot that is not being removed is on the node. */
 const isUsed = async (db: Database, name: string): Promise<boolean> => {
@@ -28,7 +18,7 @@ const isUsed = async (db: Database, name: string): Promise<boolean> => {
 const note = (
   db: Database,
   name: string,
-  change: Partial<Selectable<NodeTable>>,
+  change: Updateable<Schema['nodes']>,
   writer: Writer,
 ): Promise<void> =>
   writeFenced(db, writer, {
@@ -38,42 +28,48 @@ const note = (
     },
   });
 
-/** The nodes of a store, in portable SQL. */
-export const createNodeQueries = (
-  db: Database,
-  { time, ...writer }: { time: DatabaseTime } & Writer,
-): NodeStore => ({
+interface ClaimNode {
+  (node: { name: string; address: string }): Promise<NodeRow>;
+  (node: { name: string; address: string }, holder: LeaseHolder): Promise<NodeRow | undefined>;
+}
+
+/** The machines on which the sandboxes are, in portable SQL; none where they are on that of the server. */
+export const createNodeQueries = (db: Database, { time, ...writer }: { time: DatabaseTime } & Writer) => ({
+  /**
+   * Records the node at that address, and raises its epoch, from 0 for a new one. Resolves with the row. With a holder its lease is taken
+   * in the same transaction; undefined, and nothing is written, when another owner has it.
+   */
   claimNode: (async ({ name, address }: { name: string; address: string }, holder?: LeaseHolder) =>
     db.transaction().execute(async (tx) => {
       if (holder !== undefined && !(await takeLease(tx, name, { ...holder, time }))) return undefined;
-      const row = await tx
+      return tx
         .insertInto('nodes')
-        .values({ name, address, epoch: 1, cordoned: 0, seen_at: null, lost_at: null, status: null })
+        .values({ name, address, epoch: 1, cordoned: false, seenAt: null, lostAt: null, status: null })
         .onConflict((on) =>
           on.column('name').doUpdateSet((eb) => ({ address, epoch: eb('nodes.epoch', '+', 1) })),
         )
         .returningAll()
         .executeTakeFirstOrThrow();
-      return toNodeRow(row);
-    })) as NodeStore['claimNode'],
+    })) as ClaimNode,
 
-  listNodes: async () => (await db.selectFrom('nodes').selectAll().orderBy('name').execute()).map(toNodeRow),
+  /** By name. */
+  listNodes: (): Promise<NodeRow[]> => db.selectFrom('nodes').selectAll().orderBy('name').execute(),
 
-  setCordoned: async (name, cordoned) => {
-    const row = await db
-      .updateTable('nodes')
-      .set({ cordoned: cordoned ? 1 : 0 })
-      .where('name', '=', name)
-      .returningAll()
-      .executeTakeFirst();
-    return row && toNodeRow(row);
-  },
+  /** Resolves with the changed row; undefined when there is no such node. */
+  setCordoned: (name: string, cordoned: boolean): Promise<NodeRow | undefined> =>
+    db.updateTable('nodes').set({ cordoned }).where('name', '=', name).returningAll().executeTakeFirst(),
 
-  noteNodeStatus: (name, status) => note(db, name, { status: JSON.stringify(status) }, writer),
-  noteNodeSeen: (name, at) => note(db, name, { seen_at: at, lost_at: null }, writer),
-  noteNodeLost: (name, at) => note(db, name, { lost_at: at }, writer),
+  /** Records what its owner knows of it, for the other servers. */
+  noteNodeStatus: (name: string, status: NodeStatus) => note(db, name, { status: json(status) }, writer),
 
-  measureNodes: async () => {
+  /** Records when the node last answered, and that it is not lost. */
+  noteNodeSeen: (name: string, at: number) => note(db, name, { seenAt: at, lostAt: null }, writer),
+
+  /** Records that the node is held for dead. */
+  noteNodeLost: (name: string, at: number) => note(db, name, { lostAt: at }, writer),
+
+  /** What the sandboxes on each node take, without nodes that have none. */
+  measureNodes: async (): Promise<NodeLoad[]> => {
     const sandboxes = await db
       .selectFrom('sandboxes')
       .where('node', 'is not', null)
@@ -83,7 +79,7 @@ export const createNodeQueries = (
         'node',
         'state',
         eb.fn.countAll<number>().as('count'),
-        eb.fn.sum<number>('memory_mb').as('memoryMb'),
+        eb.fn.sum<number>('memoryMb').as('memoryMb'),
       ])
       .execute();
     const snapshots = await db
@@ -111,7 +107,11 @@ export const createNodeQueries = (
     return [...loads.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   },
 
-  forgetNode: (name) =>
+  /**
+   * Deletes a node, with the snapshots on it that are being removed and the instances that wait there, in one transaction with the check that no other snapshot and no
+   * active sandbox is on it; `in_use` when there is one.
+   */
+  forgetNode: (name: string) =>
     db.transaction().execute(async (tx): Promise<'forgotten' | 'in_use' | 'not_found'> => {
       const known = tx.selectFrom('nodes').select('name').where('name', '=', name);
       if ((await known.executeTakeFirst()) === undefined) return 'not_found';
@@ -123,7 +123,7 @@ export const createNodeQueries = (
         .set({ state: 'removed', node: null })
         .where('node', '=', name)
         .execute();
-      await tx.deleteFrom('warm_instances').where('node', '=', name).execute();
+      await tx.deleteFrom('warmInstances').where('node', '=', name).execute();
       await tx.deleteFrom('nodes').where('name', '=', name).execute();
       return 'forgotten';
     }),

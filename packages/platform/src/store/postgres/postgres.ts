@@ -2,10 +2,10 @@ import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import pg, { type ClientConfig } from 'pg';
 import type { Log } from '../../log.ts';
+import { plugins } from '../columns.ts';
 import { migrations } from '../migrations.ts';
 import type { Schema } from '../schema.ts';
-import type { Store } from '../store.ts';
-import { createStoreQueries } from '../store-queries.ts';
+import { createStoreQueries, type Store } from '../store.ts';
 import { createCheckedPool } from './checked-pool.ts';
 import { toConfig } from './config.ts';
 import { createPostgresDialect } from './dialect.ts';
@@ -72,6 +72,7 @@ export const createPostgresStore = async ({
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Kysely<Schema>({
       dialect: createPostgresDialect(createCheckedPool(pool, { requireServer: lock.require, onError })),
+      plugins,
     });
   };
   try {

@@ -1,24 +1,24 @@
-import type { Database } from '../migrations.ts';
-import type { Unstored } from './stored-store.ts';
+import type { Database } from '../schema.ts';
+import type { Unstored } from './stored-rows.ts';
 
 const listSandboxes = (db: Database) =>
   db
     .selectFrom('sandboxes')
-    .select(['id', 'node', 'paused_at as pausedAt'])
+    .select(['id', 'node', 'pausedAt'])
     .where('state', '=', 'paused')
     .where('node', 'is not', null)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
-          selectFrom('stored_snapshots')
-            .select('stored_snapshots.id')
-            .whereRef('stored_snapshots.sandbox_id', '=', 'sandboxes.id')
-            .whereRef('stored_snapshots.paused_at', '=', 'sandboxes.paused_at')
-            .where('stored_snapshots.state', 'in', ['storing', 'stored']),
+          selectFrom('storedSnapshots')
+            .select('storedSnapshots.id')
+            .whereRef('storedSnapshots.sandboxId', '=', 'sandboxes.id')
+            .whereRef('storedSnapshots.pausedAt', '=', 'sandboxes.pausedAt')
+            .where('storedSnapshots.state', 'in', ['storing', 'stored']),
         ),
       ),
     )
-    .orderBy('paused_at')
+    .orderBy('pausedAt')
     .orderBy('id')
     .execute();
 
@@ -26,24 +26,24 @@ const listSandboxes = (db: Database) =>
 const selectKept = (db: Database) =>
   db
     .selectFrom('snapshots')
-    .select(['snapshots.id as id', 'snapshots.node as node'])
+    .select(['snapshots.id', 'snapshots.node'])
     .where('snapshots.state', '=', 'ready')
     .where(({ or, exists, selectFrom }) =>
       or([
         exists(
-          selectFrom('template_tags')
-            .select('template_tags.tag')
-            .whereRef('template_tags.snapshot_id', '=', 'snapshots.id'),
+          selectFrom('templateTags')
+            .select('templateTags.tag')
+            .whereRef('templateTags.snapshotId', '=', 'snapshots.id'),
         ),
         exists(
           selectFrom('builds')
-            .innerJoin('build_tags', 'build_tags.build_id', 'builds.id')
+            .innerJoin('buildTags', 'buildTags.buildId', 'builds.id')
             .select('builds.id')
-            .whereRef('builds.checkpoint_id', '=', 'snapshots.id'),
+            .whereRef('builds.checkpointId', '=', 'snapshots.id'),
         ),
       ]),
     )
-    .orderBy('snapshots.created_at')
+    .orderBy('snapshots.createdAt')
     .orderBy('snapshots.id');
 
 const listSnapshots = (db: Database) =>
@@ -52,16 +52,16 @@ const listSnapshots = (db: Database) =>
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
-          selectFrom('stored_snapshots')
-            .select('stored_snapshots.id')
-            .whereRef('stored_snapshots.snapshot_id', '=', 'snapshots.id')
-            .where('stored_snapshots.state', 'in', ['storing', 'stored']),
+          selectFrom('storedSnapshots')
+            .select('storedSnapshots.id')
+            .whereRef('storedSnapshots.snapshotId', '=', 'snapshots.id')
+            .where('storedSnapshots.state', 'in', ['storing', 'stored']),
         ),
       ),
     )
     .execute();
 
-/** See `StoredStore.listKeptSnapshots`. */
+/** The snapshots on a node that `listUnstored` would list without their copies. */
 export const listKeptSnapshots = async (db: Database, node: string): Promise<string[]> => {
   const rows = await selectKept(db).where('snapshots.node', '=', node).execute();
   return rows.map(({ id }) => id);
@@ -70,24 +70,27 @@ export const listKeptSnapshots = async (db: Database, node: string): Promise<str
 const listImages = (db: Database) =>
   db
     .selectFrom('builds')
-    .select('builds.image as image')
+    .select('builds.image')
     .distinct()
     .where('builds.state', '=', 'ready')
     .where('builds.image', 'is not', null)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
-          selectFrom('stored_snapshots')
-            .select('stored_snapshots.id')
-            .whereRef('stored_snapshots.image', '=', 'builds.image')
-            .where('stored_snapshots.state', 'in', ['storing', 'stored']),
+          selectFrom('storedSnapshots')
+            .select('storedSnapshots.id')
+            .whereRef('storedSnapshots.image', '=', 'builds.image')
+            .where('storedSnapshots.state', 'in', ['storing', 'stored']),
         ),
       ),
     )
     .orderBy('image')
     .execute();
 
-/** See `StoredStore.listUnstored`. */
+/**
+ * What lacks a copy, or one in progress: paused sandboxes on a node, and snapshots on a node that a tag points to or that are the
+ * checkpoint of a build with a tag; then images of builds. Those that are oldest first.
+ */
 export const listUnstored = async (db: Database): Promise<Unstored[]> => {
   const sandboxes = await listSandboxes(db);
   const snapshots = await listSnapshots(db);

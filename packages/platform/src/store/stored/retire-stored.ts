@@ -1,5 +1,5 @@
 import type { Writer } from '../leases/fence.ts';
-import type { Database } from '../migrations.ts';
+import type { Database } from '../schema.ts';
 
 /** States in which a sandbox is in the pause of its row: a resume may fail. */
 const IN_PAUSE = ['paused', 'resuming'] as const;
@@ -11,10 +11,10 @@ const listLive = async (
   isBeingMade: (id: string) => boolean,
 ): Promise<Set<string>> => {
   const begun = await db
-    .selectFrom('stored_snapshots')
-    .leftJoin('leases', 'leases.name', 'stored_snapshots.lease')
-    .select(['stored_snapshots.id as id', 'stored_snapshots.owner as owner', 'leases.owner as holder'])
-    .where('stored_snapshots.state', '=', 'storing')
+    .selectFrom('storedSnapshots')
+    .leftJoin('leases', 'leases.name', 'storedSnapshots.lease')
+    .select(['storedSnapshots.id', 'storedSnapshots.owner', 'leases.owner as holder'])
+    .where('storedSnapshots.state', '=', 'storing')
     .execute();
   const mine = writer.owner ?? null;
   const isLive = ({ id, owner, holder }: (typeof begun)[number]): boolean =>
@@ -25,30 +25,30 @@ const listLive = async (
 /** Copies whose sandbox is not in that pause, whose snapshot is not ready, or whose image is that of no build. */
 const listUseless = async (db: Database): Promise<string[]> => {
   const rows = await db
-    .selectFrom('stored_snapshots')
+    .selectFrom('storedSnapshots')
     .select('id')
     .where('state', '!=', 'removing')
     .where(({ and, or, eb, not, exists, selectFrom }) =>
       or([
         and([
-          eb('sandbox_id', 'is not', null),
+          eb('sandboxId', 'is not', null),
           not(
             exists(
               selectFrom('sandboxes')
                 .select('sandboxes.id')
-                .whereRef('sandboxes.id', '=', 'stored_snapshots.sandbox_id')
-                .whereRef('sandboxes.paused_at', '=', 'stored_snapshots.paused_at')
+                .whereRef('sandboxes.id', '=', 'storedSnapshots.sandboxId')
+                .whereRef('sandboxes.pausedAt', '=', 'storedSnapshots.pausedAt')
                 .where('sandboxes.state', 'in', IN_PAUSE),
             ),
           ),
         ]),
         and([
-          eb('snapshot_id', 'is not', null),
+          eb('snapshotId', 'is not', null),
           not(
             exists(
               selectFrom('snapshots')
                 .select('snapshots.id')
-                .whereRef('snapshots.id', '=', 'stored_snapshots.snapshot_id')
+                .whereRef('snapshots.id', '=', 'storedSnapshots.snapshotId')
                 .where('snapshots.state', '=', 'ready'),
             ),
           ),
@@ -57,9 +57,7 @@ const listUseless = async (db: Database): Promise<string[]> => {
           eb('image', 'is not', null),
           not(
             exists(
-              selectFrom('builds')
-                .select('builds.id')
-                .whereRef('builds.image', '=', 'stored_snapshots.image'),
+              selectFrom('builds').select('builds.id').whereRef('builds.image', '=', 'storedSnapshots.image'),
             ),
           ),
         ]),
@@ -69,21 +67,21 @@ const listUseless = async (db: Database): Promise<string[]> => {
   return rows.map(({ id }) => id);
 };
 
-/** See `StoredStore.retireStored`; in the transaction of the caller. */
+/** Does what `retireStored` of the store does, in the transaction of the caller. */
 export const retireStored = async (
   tx: Database,
   writer: Writer,
   isBeingMade: (id: string) => boolean,
 ): Promise<string[]> => {
   const live = await listLive(tx, writer, isBeingMade);
-  const begun = await tx.selectFrom('stored_snapshots').select('id').where('state', '=', 'storing').execute();
+  const begun = await tx.selectFrom('storedSnapshots').select('id').where('state', '=', 'storing').execute();
   const retire = async (ids: readonly string[]): Promise<void> => {
     const idle = ids.filter((id) => !live.has(id));
     if (idle.length === 0) return;
-    await tx.updateTable('stored_snapshots').set({ state: 'removing' }).where('id', 'in', idle).execute();
+    await tx.updateTable('storedSnapshots').set({ state: 'removing' }).where('id', 'in', idle).execute();
   };
   await retire(begun.map(({ id }) => id));
   await retire(await listUseless(tx));
-  const removing = tx.selectFrom('stored_snapshots').select('id').where('state', '=', 'removing');
+  const removing = tx.selectFrom('storedSnapshots').select('id').where('state', '=', 'removing');
   return (await removing.orderBy('id').execute()).map(({ id }) => id);
 };

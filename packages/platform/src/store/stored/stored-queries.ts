@@ -1,32 +1,23 @@
-import type { Selectable } from 'kysely';
 import { requireOwned, requireOwnedSandbox, type Writer, writeFenced } from '../leases/fence.ts';
-import type { Database } from '../migrations.ts';
+import type { Database } from '../schema.ts';
 import { listKeptSnapshots, listUnstored } from './list-unstored.ts';
 import { retireStored } from './retire-stored.ts';
-import type { StoredRow, StoredStore, StoredSubject } from './stored-store.ts';
-import type { StoredSnapshotTable } from './stored-tables.ts';
+import type { NewStored, StoredResult, StoredRow, StoredSubject, StoredTable } from './stored-rows.ts';
 
-const toColumns = (of: StoredSubject) => ({
-  sandbox_id: 'sandboxId' in of ? of.sandboxId : null,
-  paused_at: 'sandboxId' in of ? of.pausedAt : null,
-  snapshot_id: 'snapshotId' in of ? of.snapshotId : null,
-  image: 'image' in of ? of.image : null,
-});
-
-const toSubject = (row: Selectable<StoredSnapshotTable>): StoredSubject => {
-  if (row.sandbox_id !== null) return { sandboxId: row.sandbox_id, pausedAt: row.paused_at };
-  return row.image === null ? { snapshotId: row.snapshot_id ?? '' } : { image: row.image };
+const toSubject = ({ sandboxId, pausedAt, snapshotId, image }: StoredTable): StoredSubject => {
+  if (sandboxId !== null) return { sandboxId, pausedAt };
+  return image === null ? { snapshotId: snapshotId ?? '' } : { image };
 };
 
-const toStoredRow = (row: Selectable<StoredSnapshotTable>): StoredRow => ({
+const toStoredRow = (row: StoredTable): StoredRow => ({
   id: row.id,
   state: 'stored',
   of: toSubject(row),
-  createdAt: row.created_at,
-  manifestSha256: row.manifest_sha256 ?? '',
-  templateDigest: row.template_digest ?? '',
-  sizeBytes: row.size_bytes ?? 0,
-  ...(row.image_bytes !== null && { imageBytes: row.image_bytes }),
+  createdAt: row.createdAt,
+  manifestSha256: row.manifestSha256 ?? '',
+  templateDigest: row.templateDigest ?? '',
+  sizeBytes: row.sizeBytes ?? 0,
+  ...(row.imageBytes !== null && { imageBytes: row.imageBytes }),
 });
 
 /** The sandboxes of one place whose present pause has a complete copy. */
@@ -36,11 +27,11 @@ const detachSandboxes = async (db: Database, of: { id: string } | { node: string
   const { numUpdatedRows } = await update
     .where(({ exists, selectFrom }) =>
       exists(
-        selectFrom('stored_snapshots')
-          .select('stored_snapshots.id')
-          .whereRef('stored_snapshots.sandbox_id', '=', 'sandboxes.id')
-          .whereRef('stored_snapshots.paused_at', '=', 'sandboxes.paused_at')
-          .where('stored_snapshots.state', '=', 'stored'),
+        selectFrom('storedSnapshots')
+          .select('storedSnapshots.id')
+          .whereRef('storedSnapshots.sandboxId', '=', 'sandboxes.id')
+          .whereRef('storedSnapshots.pausedAt', '=', 'sandboxes.pausedAt')
+          .where('storedSnapshots.state', '=', 'stored'),
       ),
     )
     .executeTakeFirst();
@@ -54,80 +45,101 @@ const detachSnapshots = async (db: Database, of: { id: string } | { node: string
   const { numUpdatedRows } = await update
     .where(({ exists, selectFrom }) =>
       exists(
-        selectFrom('stored_snapshots')
-          .select('stored_snapshots.id')
-          .whereRef('stored_snapshots.snapshot_id', '=', 'snapshots.id')
-          .where('stored_snapshots.state', '=', 'stored'),
+        selectFrom('storedSnapshots')
+          .select('storedSnapshots.id')
+          .whereRef('storedSnapshots.snapshotId', '=', 'snapshots.id')
+          .where('storedSnapshots.state', '=', 'stored'),
       ),
     )
     .executeTakeFirst();
   return Number(numUpdatedRows);
 };
 
-/** The copies in the blob store, in portable SQL. */
-export const createStoredQueries = (db: Database, writer: Writer): StoredStore => ({
+/**
+ * The copies in the blob store, in portable SQL. A copy of a sandbox is of one pause, which its time names: it is of no use once the
+ * sandbox runs again. The id of a copy is used once: a removal that comes late removes nothing else.
+ */
+export const createStoredQueries = (db: Database, writer: Writer) => ({
+  /**
+   * What lacks a copy, or one in progress: paused sandboxes on a node, and snapshots on a node that a tag points to or that are the
+   * checkpoint of a build with a tag; then images of builds. Those that are oldest first.
+   */
   listUnstored: () => listUnstored(db),
-  listKeptSnapshots: (node) => listKeptSnapshots(db, node),
 
-  beginStored: ({ id, of, lease, createdAt }) =>
+  /** The snapshots on a node that `listUnstored` would list without their copies. */
+  listKeptSnapshots: (node: string) => listKeptSnapshots(db, node),
+
+  /** Writes a row in state `storing`. Rejects with `unavailable` unless the writer has the lease. */
+  beginStored: ({ id, of, lease, createdAt }: NewStored): Promise<void> =>
     writeFenced(db, writer, {
       require: (tx) => requireOwned(tx, lease, writer),
       write: async (tx) => {
         await tx
-          .insertInto('stored_snapshots')
+          .insertInto('storedSnapshots')
           .values({
             id,
             state: 'storing',
-            ...toColumns(of),
+            ...{ sandboxId: null, pausedAt: null, snapshotId: null, image: null, ...of },
             lease,
             owner: writer.owner ?? null,
-            created_at: createdAt,
-            ...{ manifest_sha256: null, template_digest: null, size_bytes: null, image_bytes: null },
+            createdAt,
+            ...{ manifestSha256: null, templateDigest: null, sizeBytes: null, imageBytes: null },
           })
           .execute();
       },
     }),
 
-  finishStored: (id, { manifestSha256, templateDigest, sizeBytes, imageBytes = null }) =>
+  /**
+   * Moves a row of the writer to `stored`. Resolves with false when it is not `storing` any more; rejects with `unavailable` when the
+   * writer has lost the lease of the row.
+   */
+  finishStored: (id: string, result: StoredResult): Promise<boolean> =>
     db.transaction().execute(async (tx) => {
-      const found = tx.selectFrom('stored_snapshots').select(['lease', 'owner']).where('id', '=', id);
+      const found = tx.selectFrom('storedSnapshots').select(['lease', 'owner']).where('id', '=', id);
       const row = await found.where('state', '=', 'storing').executeTakeFirst();
       if (row === undefined || row.owner !== (writer.owner ?? null)) return false;
       await requireOwned(tx, row.lease, writer);
       await tx
-        .updateTable('stored_snapshots')
-        .set({
-          state: 'stored',
-          manifest_sha256: manifestSha256,
-          template_digest: templateDigest,
-          size_bytes: sizeBytes,
-          image_bytes: imageBytes,
-        })
+        .updateTable('storedSnapshots')
+        .set({ ...result, state: 'stored' })
         .where('id', '=', id)
         .execute();
       return true;
     }),
 
-  findStored: async (of) => {
-    let query = db.selectFrom('stored_snapshots').selectAll().where('state', '=', 'stored');
+  /** The copy of a pause, a snapshot or an image that is complete. */
+  findStored: async (of: StoredSubject): Promise<StoredRow | undefined> => {
+    let query = db.selectFrom('storedSnapshots').selectAll().where('state', '=', 'stored');
     if ('sandboxId' in of)
-      query = query.where('sandbox_id', '=', of.sandboxId).where('paused_at', '=', of.pausedAt);
+      query = query.where('sandboxId', '=', of.sandboxId).where('pausedAt', '=', of.pausedAt);
     else if ('image' in of) query = query.where('image', '=', of.image);
-    else query = query.where('snapshot_id', '=', of.snapshotId);
+    else query = query.where('snapshotId', '=', of.snapshotId);
     const row = await query.executeTakeFirst();
     return row && toStoredRow(row);
   },
 
-  retireStored: (isBeingMade) => db.transaction().execute((tx) => retireStored(tx, writer, isBeingMade)),
+  /**
+   * Moves to `removing` what is of no use: copies in progress that no process makes, those of a sandbox that is not in that pause any
+   * more, of a snapshot that is not ready, and of an image without a build; but none that is being made, which is asked at the time, or
+   * whose maker has its lease. Resolves with all that are `removing`.
+   */
+  retireStored: (isBeingMade: (id: string) => boolean): Promise<string[]> =>
+    db.transaction().execute((tx) => retireStored(tx, writer, isBeingMade)),
 
-  forgetStored: async (id) => {
-    await db.deleteFrom('stored_snapshots').where('id', '=', id).where('state', '=', 'removing').execute();
+  /** Deletes the row of a copy that is removed. */
+  forgetStored: async (id: string): Promise<void> => {
+    await db.deleteFrom('storedSnapshots').where('id', '=', id).where('state', '=', 'removing').execute();
   },
 
-  listStoredIds: async () =>
-    (await db.selectFrom('stored_snapshots').select('id').execute()).map(({ id }) => id),
+  /** The ids of all copies that have a row. */
+  listStoredIds: async (): Promise<string[]> =>
+    (await db.selectFrom('storedSnapshots').select('id').execute()).map(({ id }) => id),
 
-  moveSnapshot: (id, { from, to }) =>
+  /**
+   * Records that a ready snapshot is on that node now. Resolves with false when it is no longer where it was before. Rejects with
+   * `unavailable` unless the writer acts for the new node.
+   */
+  moveSnapshot: (id: string, { from, to }: { from: string | null; to: string }): Promise<boolean> =>
     db.transaction().execute(async (tx) => {
       await requireOwned(tx, to, writer);
       const update = tx.updateTable('snapshots').set({ node: to }).where('id', '=', id);
@@ -136,13 +148,15 @@ export const createStoredQueries = (db: Database, writer: Writer): StoredStore =
       return numUpdatedRows > 0n;
     }),
 
-  detachStored: (id) =>
+  /** Takes a paused sandbox from its node if that pause has a complete copy. Resolves with whether it has been taken. */
+  detachStored: (id: string): Promise<boolean> =>
     writeFenced(db, writer, {
       require: (tx) => requireOwnedSandbox(tx, id, writer),
       write: async (tx) => (await detachSandboxes(tx, { id })) > 0,
     }),
 
-  detachSnapshot: (id) =>
+  /** The same for a ready snapshot. */
+  detachSnapshot: (id: string): Promise<boolean> =>
     writeFenced(db, writer, {
       require: async (tx) => {
         const found = tx.selectFrom('snapshots').select('node').where('id', '=', id);
@@ -151,7 +165,8 @@ export const createStoredQueries = (db: Database, writer: Writer): StoredStore =
       write: async (tx) => (await detachSnapshots(tx, { id })) > 0,
     }),
 
-  detachNode: (node) =>
+  /** Takes everything that has a complete copy, and is not used there, from a node. */
+  detachNode: (node: string): Promise<void> =>
     writeFenced(db, writer, {
       require: (tx) => requireOwned(tx, node, writer),
       write: async (tx) => {

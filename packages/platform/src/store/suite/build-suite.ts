@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { BuildResult, BuildRow } from '../build-store.ts';
-import type { NewSandbox, Store, TemplateQuery } from '../store.ts';
+import type { BuildResult, BuildRow } from '../build-rows.ts';
+import type { NewSandbox, TemplateQuery } from '../rows.ts';
+import type { Store } from '../store.ts';
 
 /** How a store keeps builds: a part of `describeStore`. */
 export const describeBuilds = (ask: () => Store): void => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NewCacheEntry } from '../cache/cache-store.ts';
+import type { NewCacheEntry } from '../cache/cache-rows.ts';
 import type { Store } from '../store.ts';
 
 const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };

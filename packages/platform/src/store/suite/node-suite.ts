@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { NewSandbox, Store } from '../store.ts';
+import type { NewSandbox } from '../rows.ts';
+import type { Store } from '../store.ts';
 
 /** How a store keeps nodes and what is on them: a part of `describeStore`. */
 export const describeNodes = (

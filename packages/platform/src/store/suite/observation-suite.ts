@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { NewLogEntry } from '../log-store.ts';
-import type { MetricRow } from '../metric-store.ts';
-import type { StateChange, Store } from '../store.ts';
+import type { NewLogEntry } from '../log-rows.ts';
+import type { MetricRow } from '../metric-rows.ts';
+import type { StateChange } from '../rows.ts';
+import type { Store } from '../store.ts';
 
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);

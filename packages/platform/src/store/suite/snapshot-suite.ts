@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { NewSandbox, NewSnapshot, SnapshotPlace, Store } from '../store.ts';
+import type { NewSandbox, NewSnapshot, SnapshotPlace } from '../rows.ts';
+import type { Store } from '../store.ts';
 
 const start = Date.UTC(2026, 0, 1);
 

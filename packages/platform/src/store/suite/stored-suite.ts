@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { NewSandbox, Store } from '../store.ts';
-import type { StoredSubject } from '../stored/stored-store.ts';
+import type { NewSandbox } from '../rows.ts';
+import type { Store } from '../store.ts';
+import type { StoredSubject } from '../stored/stored-rows.ts';
 
 /** How a store keeps the copies in the blob store: a part of `describeStore`. */
 export const describeStored = (

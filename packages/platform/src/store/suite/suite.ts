@@ -1,6 +1,7 @@
 import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewSandbox, Store } from '../store.ts';
+import type { NewSandbox } from '../rows.ts';
+import type { Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
 import { describeCache } from './cache-suite.ts';
 import { describeLeases } from './lease-suite.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../migrations.ts';
+import type { Database } from '../schema.ts';
 
 /** Tags, and the build that they will point to. */
 export interface TagAssignment {
@@ -18,13 +18,13 @@ export const pointTags = async (
 ): Promise<void> => {
   for (const tag of tags) {
     await db
-      .insertInto('build_tags')
-      .values({ template_id: templateId, tag, build_id: buildId, requested_at: requestedAt, assigned_at: at })
+      .insertInto('buildTags')
+      .values({ templateId, tag, buildId, requestedAt, assignedAt: at })
       .onConflict((on) =>
         on
-          .columns(['template_id', 'tag'])
-          .doUpdateSet({ build_id: buildId, requested_at: requestedAt, assigned_at: at })
-          .where('build_tags.requested_at', '<=', requestedAt),
+          .columns(['templateId', 'tag'])
+          .doUpdateSet({ buildId, requestedAt, assignedAt: at })
+          .where('buildTags.requestedAt', '<=', requestedAt),
       )
       .execute();
   }

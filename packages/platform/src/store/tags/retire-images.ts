@@ -1,5 +1,5 @@
-import type { Database } from '../migrations.ts';
-import { ACTIVE_STATES } from '../store.ts';
+import { ACTIVE_STATES } from '../rows.ts';
+import type { Database } from '../schema.ts';
 
 /**
  * Takes the image from ready builds that no tag points to and with which no sandbox or snapshot began. Builds without an
@@ -12,12 +12,12 @@ export const retireImages = async (db: Database): Promise<void> => {
     .where('image', 'is not', null)
     .where(({ and, not, exists, selectFrom }) =>
       and([
-        not(exists(selectFrom('build_tags').select('tag').whereRef('build_tags.build_id', '=', 'builds.id'))),
+        not(exists(selectFrom('buildTags').select('tag').whereRef('buildTags.buildId', '=', 'builds.id'))),
         not(
           exists(
             selectFrom('sandboxes')
               .select('sandboxes.id')
-              .whereRef('sandboxes.build_id', '=', 'builds.id')
+              .whereRef('sandboxes.buildId', '=', 'builds.id')
               .where('sandboxes.state', 'in', ACTIVE_STATES),
           ),
         ),
@@ -25,7 +25,7 @@ export const retireImages = async (db: Database): Promise<void> => {
           exists(
             selectFrom('snapshots')
               .select('snapshots.id')
-              .whereRef('snapshots.build_id', '=', 'builds.id')
+              .whereRef('snapshots.buildId', '=', 'builds.id')
               .where('snapshots.state', '!=', 'removed'),
           ),
         ),
@@ -39,7 +39,7 @@ export const retireImages = async (db: Database): Promise<void> => {
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
-          selectFrom('templates').select('templates.id').whereRef('templates.id', '=', 'builds.template_id'),
+          selectFrom('templates').select('templates.id').whereRef('templates.id', '=', 'builds.templateId'),
         ),
       ),
     )

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { Database } from '../migrations.ts';
-import { ACTIVE_STATES } from '../store.ts';
-import type { LogUsage, UsageStore } from './usage-store.ts';
+import { ACTIVE_STATES } from '../rows.ts';
+import type { Database } from '../schema.ts';
+import type { KeptBuild, LogUsage } from './usage-rows.ts';
 
 const toUsage = (row: { count: number | string | bigint; bytes: number | string | null }): LogUsage => ({
   count: Number(row.count),
@@ -17,39 +17,40 @@ const selectPrunable = (
     .selectFrom('builds')
     .select('builds.id')
     .where('builds.state', 'in', ['ready', 'error'])
-    .where('builds.finished_at', '<', endedBefore)
+    .where('builds.finishedAt', '<', endedBefore)
     .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('build_tags').select('tag').whereRef('build_tags.build_id', '=', 'builds.id'))),
+      not(exists(selectFrom('buildTags').select('tag').whereRef('buildTags.buildId', '=', 'builds.id'))),
     )
     .where(
       ({ selectFrom }) =>
         sql<boolean>`${selectFrom('builds as newer')
           .select((eb) => eb.fn.countAll().as('count'))
-          .whereRef('newer.template_id', '=', 'builds.template_id')
+          .whereRef('newer.templateId', '=', 'builds.templateId')
           .where(({ or, and, eb, ref }) =>
             or([
-              eb('newer.created_at', '>', ref('builds.created_at')),
+              eb('newer.createdAt', '>', ref('builds.createdAt')),
               and([
-                eb('newer.created_at', '=', ref('builds.created_at')),
+                eb('newer.createdAt', '=', ref('builds.createdAt')),
                 eb('newer.id', '>', ref('builds.id')),
               ]),
             ]),
           )} >= ${keepPerTemplate}`,
     );
 
-/** The usage part of a store, in portable SQL. */
-export const createUsageQueries = (db: Database): UsageStore => ({
-  measureLogs: async ({ endedBefore }) => {
+/** What the store knows of the space that records take, and of what nothing uses, in portable SQL. */
+export const createUsageQueries = (db: Database) => ({
+  /** The entries of all logs; unneeded are those that `pruneBuildLogs` without newest builds deletes. */
+  measureLogs: async ({ endedBefore }: { endedBefore: number }) => {
     const bytes = sql<number | null>`sum(length(message))`.as('bytes');
-    const ofBuilds = db.selectFrom('build_logs').select((eb) => [eb.fn.countAll().as('count'), bytes]);
+    const ofBuilds = db.selectFrom('buildLogs').select((eb) => [eb.fn.countAll().as('count'), bytes]);
     const all = toUsage(await ofBuilds.executeTakeFirstOrThrow());
     const unneeded = toUsage(
       await ofBuilds
-        .where('build_id', 'in', selectPrunable(db, { keepPerTemplate: 0, endedBefore }))
+        .where('buildId', 'in', selectPrunable(db, { keepPerTemplate: 0, endedBefore }))
         .executeTakeFirstOrThrow(),
     );
     const ofSandboxes = await db
-      .selectFrom('sandbox_logs')
+      .selectFrom('sandboxLogs')
       .select((eb) => [eb.fn.countAll().as('count'), bytes])
       .executeTakeFirstOrThrow();
     return {
@@ -58,35 +59,40 @@ export const createUsageQueries = (db: Database): UsageStore => ({
     };
   },
 
-  pruneBuildLogs: async (options) => {
-    await db.deleteFrom('build_logs').where('build_id', 'in', selectPrunable(db, options)).execute();
+  /**
+   * Deletes the log entries of builds that ended before that time and to which no tag points, except those of the newest
+   * builds of each template.
+   */
+  pruneBuildLogs: async (options: { keepPerTemplate: number; endedBefore: number }): Promise<void> => {
+    await db.deleteFrom('buildLogs').where('buildId', 'in', selectPrunable(db, options)).execute();
   },
 
-  listKeptBuilds: async () => {
+  /** The ready builds whose images are kept. */
+  listKeptBuilds: async (): Promise<KeptBuild[]> => {
     const rows = await db
       .selectFrom('builds')
-      .select(['template_id', 'image', 'checkpoint_id'])
+      .select(['templateId', 'image', 'checkpointId'])
       .where('image', 'is not', null)
       .execute();
-    return rows.map((row) => ({
-      templateId: row.template_id,
-      image: row.image ?? '',
-      checkpointId: row.checkpoint_id,
-    }));
+    return rows.map((row) => ({ ...row, image: row.image ?? '' }));
   },
 
-  listUnusedTemplates: () =>
+  /**
+   * Built templates from which no sandbox exists, which no snapshot of a sandbox needs, and of which no build waits or
+   * runs.
+   */
+  listUnusedTemplates: (): Promise<{ id: string; name: string | null }[]> =>
     db
       .selectFrom('templates')
-      .leftJoin('template_names', 'template_names.template_id', 'templates.id')
-      .select(['templates.id', 'template_names.name'])
+      .leftJoin('templateNames', 'templateNames.templateId', 'templates.id')
+      .select(['templates.id', 'templateNames.name'])
       .where('templates.kind', '=', 'build')
       .where(({ not, exists, selectFrom }) =>
         not(
           exists(
             selectFrom('sandboxes')
               .select('sandboxes.id')
-              .whereRef('sandboxes.template_id', '=', 'templates.id')
+              .whereRef('sandboxes.templateId', '=', 'templates.id')
               .where('sandboxes.state', 'in', ACTIVE_STATES),
           ),
         ),
@@ -96,7 +102,7 @@ export const createUsageQueries = (db: Database): UsageStore => ({
           exists(
             selectFrom('builds')
               .select('builds.id')
-              .whereRef('builds.template_id', '=', 'templates.id')
+              .whereRef('builds.templateId', '=', 'templates.id')
               .where('builds.state', 'in', ['waiting', 'building']),
           ),
         ),
@@ -105,19 +111,19 @@ export const createUsageQueries = (db: Database): UsageStore => ({
         not(
           exists(
             selectFrom('snapshots')
-              .innerJoin('builds', 'builds.id', 'snapshots.build_id')
+              .innerJoin('builds', 'builds.id', 'snapshots.buildId')
               .select('snapshots.id')
-              .whereRef('builds.template_id', '=', 'templates.id')
+              .whereRef('builds.templateId', '=', 'templates.id')
               .where('snapshots.state', '!=', 'removed')
               .where(({ or, eb, ref }) =>
                 or([
-                  eb('builds.checkpoint_id', 'is', null),
-                  eb('builds.checkpoint_id', '!=', ref('snapshots.id')),
+                  eb('builds.checkpointId', 'is', null),
+                  eb('builds.checkpointId', '!=', ref('snapshots.id')),
                 ]),
               ),
           ),
         ),
       )
-      .orderBy('templates.created_at', 'asc')
+      .orderBy('templates.createdAt', 'asc')
       .execute(),
 });

@@ -1,4 +1,4 @@
-import type { CacheEntry } from '../../store/cache/cache-store.ts';
+import type { CacheEntry } from '../../store/cache/cache-rows.ts';
 import type { BuildLog } from '../build-log.ts';
 import type { BuildCache } from './build-cache.ts';
 import type { Maker, WorkShare } from './shared-work.ts';

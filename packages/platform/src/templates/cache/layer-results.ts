@@ -1,4 +1,4 @@
-import type { CacheEntry } from '../../store/cache/cache-store.ts';
+import type { CacheEntry } from '../../store/cache/cache-rows.ts';
 import type { TemplateImages } from '../template-images.ts';
 
 /** As that of the other results. */

@@ -1,4 +1,4 @@
-import type { ImageConfig } from '../../store/cache/cache-store.ts';
+import type { ImageConfig } from '../../store/cache/cache-rows.ts';
 import type { BuildSource } from '../build-plan.ts';
 import type { TemplateImages } from '../template-images.ts';
 import type { BuildCache } from './build-cache.ts';

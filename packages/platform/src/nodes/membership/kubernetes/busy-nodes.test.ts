@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { NodeLoad } from '../../../store/nodes/node-store.ts';
+import type { NodeLoad } from '../../../store/nodes/node-rows.ts';
 import { createManualClock } from '../../../testing/manual-clock.ts';
 import { createRecordingLog, type LogLine } from '../../../testing/recording-log.ts';
 import { openKubernetes } from './api.ts';

@@ -1,7 +1,7 @@
 import type { V1Node } from '@kubernetes/client-node';
 import type { Clock } from '../../../clock.ts';
 import type { Log } from '../../../log.ts';
-import type { NodeLoad } from '../../../store/nodes/node-store.ts';
+import type { NodeLoad } from '../../../store/nodes/node-rows.ts';
 
 /** The cluster autoscaler does not remove a node with that annotation. It does not ask for pods of a DaemonSet. */
 const KEPT = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';

@@ -1,21 +1,6 @@
 import type { LogLevel } from '@skerry/contract/agent-control';
 import type { LogPage } from './read-log-page.ts';
 
-export interface LogStore {
-  /**
-   * Writes entries of sandboxes whose rows exist and, in the same transaction, the positions up to which logs were
-   * read.
-   */
-  addLogEntries(entries: readonly NewLogEntry[], sources: readonly LogSource[]): Promise<void>;
-  findLogSource(sandboxId: string): Promise<LogSource | undefined>;
-  listLogEntries(query: LogQuery): Promise<LogEntryRow[]>;
-  /**
-   * Removes entries that are too old and, the oldest first, entries of agents beyond so many bytes of one sandbox, and
-   * of all.
-   */
-  deleteLogEntries(limits: { before: number; maxBytesOfSandbox: number; maxBytes: number }): Promise<void>;
-}
-
 export interface LogEntryRow {
   at: number;
   level: LogLevel;

@@ -1,24 +1,3 @@
-/** What the steps of builds have made, by their keys. */
-export interface CacheStore {
-  /**
-   * Keeps a result under its key; its snapshot, in state `making`, becomes ready. With `replaces` an earlier result of that
-   * key goes, and all that were made on it; otherwise the two are of equal files, and what each has is kept. Resolves with false
-   * when the result that it was made on is gone; then nothing is written.
-   */
-  keepCached(entry: NewCacheEntry, options: { replaces: boolean }): Promise<boolean>;
-  /** Those of these keys that there are, in any order. */
-  findCached(keys: readonly string[]): Promise<CacheEntry[]>;
-  /** Marks a result, and those that it was made on, as used at that time. */
-  touchCached(key: string, at: number): Promise<void>;
-  /** The one that was used last first; of equal ones, what was made on another before that. */
-  listCached(): Promise<CacheEntry[]>;
-  /**
-   * Removes results, and all that were made on them. Resolves with the keys that it has removed. Their snapshots and
-   * images stay until `retireUnused` and `retireImages`.
-   */
-  removeCached(keys: readonly string[]): Promise<string[]>;
-}
-
 export interface NewCacheEntry {
   key: string;
   /** The key of the result that it was made on; null: the image of the installation, or nothing. */
@@ -53,8 +32,11 @@ export interface ImageConfig {
   exposedPorts: number[];
 }
 
-export interface CacheEntry extends NewCacheEntry {
+export interface CachedResult extends NewCacheEntry {
   lastUsedAt: number;
+}
+
+export interface CacheEntry extends CachedResult {
   /** Whether a template, or a sandbox or snapshot of one, needs the image too. */
   isImageShared: boolean;
 }
