@@ -6,7 +6,7 @@ import {
   type TemplateImagesOptions,
 } from '@skerry/images';
 import { findTarget, type ImageRule } from '@skerry/images/image-map';
-import { type TemplateImages, UnusableImageError } from '@skerry/platform';
+import { type HostImages, UnusableImageError } from '@skerry/platform';
 import type { Features, RemoteRuntime } from '@skerry/runtime';
 import { toImageOptions } from './rootless.ts';
 
@@ -39,7 +39,7 @@ interface TemplateImagesAccess {
 export function openTemplateImages(
   transport: RemoteRuntime['transport'],
   { features, dataDir, ...options }: TemplateImagesAccess & { features: Features; dataDir: string },
-): TemplateImages | undefined {
+): HostImages | undefined {
   if (!features.imageExport) return undefined;
   const folders = { folder: join(dataDir, 'templates'), layersFolder: join(dataDir, 'layers') };
   return createImagesOf(transport, { ...folders, ...toImageOptions(), ...options });
@@ -49,7 +49,7 @@ export function openTemplateImages(
 export function openNodeTemplateImages(
   transport: RemoteRuntime['transport'],
   options: Omit<TemplateImagesAccess, 'keepsLayers'> & { folder: string },
-): TemplateImages {
+): HostImages {
   const images = createImagesOf(transport, { asFile: true, keepsLayers: false, ...options });
   return { ...images, save: undefined };
 }
@@ -57,7 +57,7 @@ export function openNodeTemplateImages(
 function createImagesOf(
   transport: RemoteRuntime['transport'],
   { imageMap, ...options }: TemplateImagesOptions & Pick<TemplateImagesAccess, 'imageMap'>,
-): TemplateImages {
+): HostImages {
   const images = createTemplateImages(transport, options);
   return {
     ...images,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createOneMachine } from '@skerry/platform';
 import type { CliError } from './cli-error.ts';
 import type { WarmCounts } from './commands/serve/warm-options.ts';
 import type { ServerAddress } from './data-folder.ts';
@@ -39,19 +40,24 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const { runtime, images, base, dataDir, imagesDir, failed } = host;
   const metrics = metricsListen && (await openHostMetrics(metricsListen, host, options));
   cleanup.defer(async () => metrics?.close());
+  const templates = openTemplateImages(images, {
+    features: runtime.features,
+    dataDir,
+    allowedRegistries: options.allowedRegistries,
+    ecrEndpoint: options.ecrEndpoint,
+    imageMap: options.imageMap,
+    keepsLayers: options.buildCacheMb > 0,
+  });
+  const folders = {
+    templates: join(dataDir, 'templates'),
+    layers: join(dataDir, 'layers'),
+    baseImages: imagesDir,
+    snapshots: join(dataDir, 'snapshots'),
+    sandboxes: join(dataDir, 'sandboxes'),
+  };
   const serving = await serve({ ...options, dataDir, metrics }, async () => ({
-    runtime,
-    images: {
-      base,
-      templates: openTemplateImages(images, {
-        features: runtime.features,
-        dataDir,
-        allowedRegistries: options.allowedRegistries,
-        ecrEndpoint: options.ecrEndpoint,
-        imageMap: options.imageMap,
-        keepsLayers: options.buildCacheMb > 0,
-      }),
-    },
+    hosts: createOneMachine({ runtime, images: templates, folders }),
+    images: { base, templates },
     contexts: runtime.features.imageExport
       ? {
           folder: join(dataDir, 'contexts'),
@@ -63,13 +69,6 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     mountCaches: runtime.features.imageExport
       ? { folder: join(dataDir, 'mount-caches'), readSpareBytes }
       : undefined,
-    folders: {
-      templates: join(dataDir, 'templates'),
-      layers: join(dataDir, 'layers'),
-      baseImages: imagesDir,
-      snapshots: join(dataDir, 'snapshots'),
-      sandboxes: join(dataDir, 'sandboxes'),
-    },
     limits: {
       buildCacheMb: options.buildCacheMb,
       buildTimeoutMs: options.buildTimeoutMs,

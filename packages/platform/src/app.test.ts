@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureApiKey } from './api-key.ts';
 import { createPlatform, type Platform } from './app.ts';
 import { createSystemClock } from './clock.ts';
+import { createOneMachine } from './hosts/one-machine.ts';
 import { documentPaths } from './http/document.ts';
 import { createStore } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
@@ -35,9 +36,11 @@ beforeAll(async () => {
   key = await ensureApiKey({ dataDir: folder, store, clock: createSystemClock() });
   const silent = () => undefined;
   platform = createPlatform({
-    runtime: createMemory({
-      dataDir: folder,
-      agent: () => (_request, response) => response.writeHead(204).end(),
+    hosts: createOneMachine({
+      runtime: createMemory({
+        dataDir: folder,
+        agent: () => (_request, response) => response.writeHead(204).end(),
+      }),
     }),
     store,
     images: { base: { rootfs: '/' } },

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Directory } from '@skerry/contract/directory';
 import { ApiError, toErrorBody } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
-import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
+import { createControlPlane } from './control-plane/control-plane.ts';
 import { drainRequest } from './drain-request.ts';
 import { createForkHandlers } from './handlers/forking.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
@@ -12,6 +12,9 @@ import { createListHandlers } from './handlers/listing.ts';
 import { createLogHandlers } from './handlers/logs.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
 import { createNetworkHandlers } from './handlers/network.ts';
+import { createExplainHandler } from './handlers/nodes/explain-sandbox.ts';
+import { createLocateCall } from './handlers/nodes/locate-call.ts';
+import { createNodeHandlers } from './handlers/nodes/node-handlers.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
 import type {
   Caller,
@@ -28,6 +31,8 @@ import { createTemplateDetailHandlers } from './handlers/templates/template-deta
 import { createTemplateListHandlers } from './handlers/templates/template-list.ts';
 import { createTagHandlers } from './handlers/templates/template-tags.ts';
 import { createTemplateHandlers } from './handlers/templates.ts';
+import type { Hosts } from './hosts/hosts.ts';
+import { createConnectAt } from './http/connect-at.ts';
 import { forwardCalls, type Peers } from './http/forward-calls.ts';
 import { toPublicOrigin } from './http/public-origin.ts';
 import { createServer } from './http/serve.ts';
@@ -36,15 +41,8 @@ import { serveFrontPage } from './http/serve-front-page.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
-import { createConnectAt } from './nodes/connect-at.ts';
-import { createExplainHandler } from './nodes/explain-sandbox.ts';
-import { createLocateCall } from './nodes/locate-call.ts';
-import { createNodeHandlers } from './nodes/node-handlers.ts';
-import type { Nodes } from './nodes/nodes.ts';
-import { createControlPlane } from './sandboxes/control-plane.ts';
 import { createStorage } from './storage/storage.ts';
 import { createStorageHandlers } from './storage/storage-handlers.ts';
-import { type StorageFolders, toOwnPlace } from './storage/storage-places.ts';
 import type { Store } from './store/store.ts';
 import type { Census } from './telemetry/census.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -54,9 +52,8 @@ import { serveUploads } from './templates/uploads/serve-uploads.ts';
 import { createUploadLinks } from './templates/uploads/upload-links.ts';
 
 export interface PlatformOptions {
-  runtime: Runtime;
-  /** Set where sandboxes are on other machines; `runtime` is theirs then. */
-  nodes?: Nodes | undefined;
+  /** What runs sandboxes: this machine, or others. */
+  hosts: Hosts;
   /** Set where several servers share the nodes. */
   peers?: Peers | undefined;
   store: Store;
@@ -68,8 +65,6 @@ export interface PlatformOptions {
   contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes' | 'maxTotalBytes'> | undefined;
   /** Where builds keep what `RUN --mount=type=cache` has; without it these caches are empty in each command. */
   mountCaches?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
-  /** Where the runtime and the composition root keep what they make, so that it can be measured. */
-  folders?: StorageFolders | undefined;
   /** Of `ensureSecret`. */
   secret: string;
   /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */
@@ -103,7 +98,7 @@ export interface Platform {
    * removes unknown ones. From then on this is repeated every minute.
    */
   start(): Promise<void>;
-  /** Waits for starts and ends in progress. Sandboxes live on; runtime and store stay open. */
+  /** Waits for starts and ends in progress. Sandboxes live on; the runtimes of hosts and the store stay open. */
   close(): Promise<void>;
 }
 
@@ -113,7 +108,7 @@ const KEPT_CACHE_MS = 30 * 24 * 60 * 60_000;
 const MAX_IMPORT_BYTES = 16 * 2 ** 30;
 
 export const createPlatform = (options: PlatformOptions): Platform => {
-  const { store, log, secret, domain } = options;
+  const { store, hosts, log, secret, domain } = options;
   const clock = options.clock ?? createSystemClock();
   const limits = { ...defaultLimits, ...options.limits };
   const ids = options.ids ?? createRandomIds();
@@ -152,7 +147,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     contexts,
     uploadLinks,
     clock,
-    features: options.runtime.features,
+    features: hosts.features,
     maxRunMs: limits.maxRunMs,
     secureByDefault: options.secureByDefault ?? true,
     maxSandboxes: limits.maxSandboxes,
@@ -160,11 +155,9 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     secret,
     domain,
   };
-  const { images, folders } = options;
-  const { nodes, peers } = options;
-  const ownPlace = toOwnPlace(folders, images.templates);
-  const places = nodes?.storagePlaces ?? (() => [ownPlace]);
-  const storage = createStorage({ ...plane, store, contexts, mountCaches, places, clock, log });
+  const { images, peers } = options;
+  const { nodes } = hosts;
+  const storage = createStorage({ ...plane, store, contexts, mountCaches, places: nodes.disks, clock, log });
   const handlers: PlatformHandlers = {
     ...createSandboxHandlers(context),
     ...createPauseHandlers(context),
@@ -180,9 +173,9 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createLogHandlers(context),
     ...createForkHandlers(context),
     ...createNetworkHandlers(context),
-    ...createStorageHandlers({ storage, isShared: nodes?.isShared ?? false }),
-    ...createNodeHandlers({ ...context, nodes: options.nodes }),
-    ...createExplainHandler({ ...context, nodes: options.nodes }),
+    ...createStorageHandlers({ storage, hosts }),
+    ...createNodeHandlers({ ...context, nodes }),
+    ...createExplainHandler({ ...context, nodes }),
   };
   const authenticate = createAuthenticate({ store, clock });
   const authorise = async (request: IncomingMessage): Promise<void> => {
@@ -204,10 +197,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
   });
-  if (nodes && peers)
+  if (peers)
     ({ redirect } = forwardCalls(server, {
       peers,
-      locate: createLocateCall({ store, nodes }),
+      locate: createLocateCall({ store, servers: hosts.servers }),
       clock,
       onForward: options.telemetry?.onForward,
     }));
@@ -247,17 +240,14 @@ export const createPlatform = (options: PlatformOptions): Platform => {
         diskMb: limits.diskMb,
       });
       await plane.start(base);
-      await options.nodes?.start({
-        ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
-        ...{ leave: plane.leaveNode, check: plane.check, onCordon: plane.adjustWarm },
-      });
+      await hosts.start(plane.nodeEvents);
       await server.ready();
     },
     close: async () => {
       closing = true;
       await server.close();
       await plane.close();
-      await options.nodes?.close();
+      await hosts.close();
     },
   };
 };

@@ -1,6 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeLostError } from '@skerry/runtime';
-import { NodeUnreachableError } from './nodes/unreachable.ts';
+import { NodeUnreachableError } from './hosts/unreachable.ts';
 
 /** By then the process of the driver has most likely restarted. */
 const RETRY_SECONDS = '1';

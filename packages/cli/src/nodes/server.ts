@@ -4,11 +4,11 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { BlobStore } from '@skerry/blobs';
 import {
-  createNodes,
+  createFleet,
   createSystemClock,
+  type HostImages,
   type ListedNode,
   type Store,
-  type TemplateImages,
 } from '@skerry/platform';
 import { type CredentialFiles, connectNode, createRemoteImages, dialDoor } from '@skerry/runtime/node';
 import { InvalidArgumentError } from 'commander';
@@ -85,7 +85,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
       }
       const toNodeAddress = ({ name, address }: ListedNode) => ({ name, ...parseAddress(address) });
       const clock = createSystemClock();
-      const nodes = createNodes({
+      const fleet = createFleet({
         membership: await openMembership(options.membership, { store, clock, log }),
         store,
         clock,
@@ -99,7 +99,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
           imagesAt: (node) => createRemoteImages({ address: toNodeAddress(node), credentials, installation }),
         },
         connect: ({ name, address, epoch }, { onAnswer, onFailure }) => {
-          let templates: TemplateImages | undefined;
+          let templates: HostImages | undefined;
           const connection = connectNode({
             address: { name, ...parseAddress(address) },
             credentials,
@@ -133,7 +133,6 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
           };
         },
       });
-      const { runtime, images } = nodes;
       const contexts = {
         folder: join(dataDir, 'contexts'),
         maxTotalBytes: options.maxContextMb * 2 ** 20,
@@ -141,7 +140,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
       };
       const mountCaches = { folder: join(dataDir, 'mount-caches'), readSpareBytes };
       const limits = { buildCacheMb, buildTimeoutMs, warmMin: warm.min, warmMax: warm.max };
-      return { runtime, nodes, peers, images, contexts, mountCaches, limits };
+      return { hosts: fleet, images: fleet.images, peers, contexts, mountCaches, limits };
     },
   );
   cleanup.defer(() => serving.close());

@@ -54,7 +54,7 @@ export interface ServingOptions {
 /** What makes the sandboxes of a server, and what they begin with. */
 export type PlatformParts = Pick<
   PlatformOptions,
-  'runtime' | 'images' | 'contexts' | 'imports' | 'folders' | 'nodes' | 'peers' | 'limits'
+  'hosts' | 'images' | 'contexts' | 'imports' | 'peers' | 'limits'
 >;
 
 export interface Serving {

@@ -1,6 +1,6 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import type { CreateRequest } from '../sandboxes/lifecycle.ts';
+import type { CreateRequest } from '../sandboxes/create/origins.ts';
 import type { PauseKind } from '../store/rows.ts';
 import { parseEnvVars } from './env-vars.ts';
 import { listNetworkRefusals, parseOutgoingRules } from './network-policy.ts';

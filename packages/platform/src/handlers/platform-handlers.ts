@@ -1,8 +1,8 @@
 import type { paths } from '@skerry/platform-client';
 import type { Features } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Handlers, RouteKey } from '../http/routes.ts';
-import type { ControlPlane } from '../sandboxes/control-plane.ts';
 import type { Store } from '../store/store.ts';
 import type { ContextStore } from '../templates/uploads/context-store.ts';
 import type { UploadLinks } from '../templates/uploads/upload-links.ts';

@@ -29,7 +29,7 @@ const MIN_REFRESH_SECONDS = 15;
 
 /** Handlers that create, find and end one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
-  const { store, lifecycle, timeToLive, resuming, features, maxRunMs, secureByDefault } = context;
+  const { store, creating, lifecycle, timeToLive, resuming, features, maxRunMs, secureByDefault } = context;
 
   const create = async (
     body: CreateBody,
@@ -38,7 +38,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
     const origin = await requireTemplateState(store, body.templateID);
-    const row = await lifecycle.create({ ...request, ...origin, signal, isForwarded });
+    const row = await creating.create({ ...request, ...origin, signal, isForwarded });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 

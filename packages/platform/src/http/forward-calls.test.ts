@@ -5,10 +5,9 @@ import { Readable } from 'node:stream';
 import { ApiError, toApiError, toErrorBody } from '@skerry/contract/error';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, expect, it } from 'vitest';
-import { ElsewhereError } from '../nodes/elsewhere.ts';
-import type { Call } from '../nodes/locate-call.ts';
+import { ElsewhereError } from '../hosts/elsewhere.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
-import { forwardCalls } from './forward-calls.ts';
+import { type Call, forwardCalls } from './forward-calls.ts';
 
 const { clock, advance } = createManualClock();
 const servers: FastifyInstance[] = [];

@@ -3,8 +3,16 @@ import { Readable } from 'node:stream';
 import { ApiError } from '@skerry/contract/error';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { ElsewhereError } from '../nodes/elsewhere.ts';
-import type { Call } from '../nodes/locate-call.ts';
+import { ElsewhereError } from '../hosts/elsewhere.ts';
+
+/** A call of the platform API, as far as it decides which of several servers makes it. */
+export interface Call {
+  method: string;
+  /** As fastify writes it: `/sandboxes/:sandboxID`. */
+  pattern: string;
+  params: Record<string, string | undefined>;
+  query: Record<string, string | undefined>;
+}
 
 /** The other servers of the same database. */
 export interface Peers {

@@ -28,7 +28,7 @@ export const createAdopt =
       const when = { from: ['running'], runId: instance.runId } as const;
       ending
         .begin(row.id, 'exited', when)
-        .then((ended) => ended && ending.finish(row.id))
+        .then((ended) => ended && ending.finish(ended))
         .catch((error) =>
           log.error('the end of a sandbox could not be recorded', { sandboxId: row.id, error }),
         );

@@ -1,5 +1,6 @@
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createOneMachine } from '../hosts/one-machine.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
@@ -49,7 +50,7 @@ describe('the end of a sandbox', () => {
     const expiry = createExpiry({ clock, onDue: () => undefined });
     const { store, runtime } = fixture;
     const ending = createEnding({
-      ...{ store, runtime, live, transitions, expiry, clock, log },
+      ...{ store, hosts: createOneMachine({ runtime }), live, transitions, expiry, clock, log },
       observation: { fetched },
       onEnded,
     });
@@ -83,7 +84,7 @@ describe('the end of a sandbox', () => {
     const { id, ending, advance, lines } = await open();
     const { startedAt = 0 } = (await ending.begin(id, 'expired', whenRunning)) ?? {};
     advance(5_000);
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     const row = await fixture.rowOf(id);
     expect(row).toMatchObject({ state: 'ended', cause: 'expired' });
     expect(lines.map(({ level, fields }) => ({ level, fields }))).toEqual([
@@ -101,8 +102,11 @@ describe('the end of a sandbox', () => {
     await ending.settled();
     expect(ending.current(id)).toBeUndefined();
     await ending.begin(id, 'killed', whenRunning);
-    const finished = ending.finish(id);
-    expect([ending.finish(id) === finished, ending.current(id) === finished]).toEqual([true, true]);
+    const finished = ending.finish({ id, node: null });
+    expect([ending.finish({ id, node: null }) === finished, ending.current(id) === finished]).toEqual([
+      true,
+      true,
+    ]);
     const settled = ending.settled();
     expect(await isSettled(Promise.race([finished, settled]))).toBe(false);
     gate.resolve();
@@ -119,7 +123,7 @@ describe('the end of a sandbox', () => {
     });
     await ending.begin(id, 'killed', whenRunning);
     expect(ending.underWay()).toEqual([]);
-    const finished = ending.finish(id);
+    const finished = ending.finish({ id, node: null });
     expect([ending.underWay(), reported]).toEqual([[id], []]);
     gate.resolve();
     await finished;
@@ -136,7 +140,7 @@ describe('the end of a sandbox', () => {
     expect(stops()).toEqual([]);
     // Nothing is kept of it: the runtime would be asked.
     fixture.runtime.fail('get', new RuntimeError('internal', 'it cannot be asked'));
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect(stops()).toEqual([]);
   });
 
@@ -152,12 +156,12 @@ describe('the end of a sandbox', () => {
     await ending.begin(id, 'killed', whenRunning);
     fixture.runtime.fail('get', unknown);
     fixture.runtime.fail('stop', new RuntimeError('internal', 'it does not end'));
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect(stops()).toEqual([`stop ${id}`]);
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect(stops()).toEqual([`stop ${id}`]);
     expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { sandboxId: id, error: unknown } });
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect((await fixture.rowOf(id))?.state).toBe('ended');
   });
 
@@ -165,7 +169,7 @@ describe('the end of a sandbox', () => {
     const { id, live, ending } = await open();
     live.remove(id);
     await ending.begin(id, 'killed', whenRunning);
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect(stops()).toEqual([`stop ${id}`]);
   });
 
@@ -173,7 +177,7 @@ describe('the end of a sandbox', () => {
     const { id, ending, lines } = await open();
     await ending.begin(id, 'killed', whenRunning);
     await fixture.store.changeState(id, { from: ['killing'], to: 'ended', set: { endedAt: 7 } });
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect([(await fixture.rowOf(id))?.endedAt, lines]).toEqual([7, []]);
   });
 
@@ -182,7 +186,7 @@ describe('the end of a sandbox', () => {
     await ending.begin(id, 'killed', whenRunning);
     const error = new RuntimeError('internal', 'it does not end');
     fixture.runtime.fail('stop', error);
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect((await fixture.rowOf(id))?.state).toBe('killing');
     expect(lines).toMatchObject([{ level: 'error', fields: { sandboxId: id, error } }]);
   });
@@ -194,7 +198,7 @@ describe('the end of a sandbox', () => {
     const interrupt = (): void => void acts.push('interrupted');
     void transitions.run(id, 'pause-memory', () => work.promise, { interrupt });
     await ending.begin(id, 'killed', whenRunning);
-    const finished = ending.finish(id);
+    const finished = ending.finish({ id, node: null });
     expect(await isSettled(finished)).toBe(false);
     expect([acts, stops()]).toEqual([['interrupted'], []]);
     work.resolve();
@@ -207,7 +211,7 @@ describe('the end of a sandbox', () => {
     const work = Promise.withResolvers<void>();
     void transitions.run(id, 'snapshot', () => work.promise);
     await ending.begin(id, 'killed', whenRunning);
-    await ending.finish(id);
+    await ending.finish({ id, node: null });
     expect((await fixture.rowOf(id))?.state).toBe('ended');
     work.resolve();
   });

@@ -1,10 +1,11 @@
-import type { Instance, Runtime } from '@skerry/runtime';
+import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import type { EndCause, SandboxRow, StateChange } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
-import { findInstance } from './find-instance.ts';
+import { findInstance, type Placed } from './find-instance.ts';
 import type { Observation } from './observation.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Live } from './running-handles.ts';
@@ -21,7 +22,7 @@ export interface Ending {
    * Stops what remains of a sandbox in state `killing` and closes its row; joins an end in progress. Never rejects: a
    * failure is logged, the row stays, and the next round of `reconcile` tries again.
    */
-  finish(id: string): Promise<void>;
+  finish(sandbox: Placed): Promise<void>;
   /** Closes the row of a sandbox in state `killing` without stopping what may remain of it: its node is forgotten. */
   abandon(id: string): Promise<void>;
   /** The end of this sandbox that is in progress, if any. */
@@ -36,7 +37,7 @@ export type EndCondition = Pick<StateChange, 'from' | 'endAtMost' | 'runId'>;
 
 export interface EndingOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'of'>;
   live: Live;
   transitions: Pick<Transitions, 'current' | 'idle'>;
   expiry: Pick<Expiry, 'cancel'>;
@@ -48,25 +49,26 @@ export interface EndingOptions {
 }
 
 export const createEnding = (options: EndingOptions): Ending => {
-  const { store, runtime, live, transitions, expiry, observation, clock, log } = options;
+  const { store, hosts, live, transitions, expiry, observation, clock, log } = options;
   const finishing = new Map<string, Promise<void>>();
   /** Of those that `begin` has taken from the directory, so that the runtime need not be asked for them. */
   const taken = new Map<string, Instance>();
 
-  const stop = async (id: string): Promise<void> => {
+  const stop = async ({ id, node }: Placed): Promise<void> => {
     // A pause or resume in progress finds at its end that its row has changed. The runtime waits for a capture of the
     // sandbox as long as the capture needs it.
     const current = transitions.current(id);
     current?.interrupt?.();
     if (current?.kind !== 'snapshot') await transitions.idle(id);
-    const found = taken.get(id) ?? findInstance(runtime, id);
+    const found = taken.get(id) ?? findInstance(hosts, { id, node });
     const [instance] = await Promise.all([found, observation.fetched(id)]);
     await instance?.stop();
   };
 
-  const close = async (id: string): Promise<void> => {
+  const close = async (sandbox: Placed): Promise<void> => {
+    const { id } = sandbox;
     try {
-      await retryWhenLost(() => stop(id));
+      await retryWhenLost(() => stop(sandbox));
       const endedAt = clock.now();
       const row = await store.changeState(id, { from: ['killing'], to: 'ended', set: { endedAt } });
       if (row === undefined) return;
@@ -85,10 +87,11 @@ export const createEnding = (options: EndingOptions): Ending => {
       if (instance !== undefined) taken.set(id, instance);
       return row;
     },
-    finish: (id) => {
+    finish: (sandbox) => {
+      const { id } = sandbox;
       const known = finishing.get(id);
       if (known !== undefined) return known;
-      const finished = close(id).finally(() => {
+      const finished = close(sandbox).finally(() => {
         finishing.delete(id);
         taken.delete(id);
         options.onEnded?.();

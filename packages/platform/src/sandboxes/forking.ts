@@ -1,5 +1,5 @@
 import type { SandboxRow } from '../store/rows.ts';
-import type { Lifecycle } from './lifecycle.ts';
+import type { Creating } from './create/creating.ts';
 import type { Snapshotting } from './snapshotting.ts';
 
 export interface ForkRequest {
@@ -21,10 +21,10 @@ export interface Forking {
 const LANES = 8;
 
 export const createForking = (options: {
-  lifecycle: Pick<Lifecycle, 'fork'>;
+  creating: Pick<Creating, 'fork'>;
   snapshotting: Pick<Snapshotting, 'lend'>;
 }): Forking => {
-  const { lifecycle, snapshotting } = options;
+  const { creating, snapshotting } = options;
   return {
     fork: (sandboxId, { count, timeoutMs }) =>
       snapshotting.lend(sandboxId, async (id, source) => {
@@ -33,7 +33,7 @@ export const createForking = (options: {
         const lane = async (): Promise<void> => {
           while (next < count) {
             const index = next++;
-            const [outcome] = await Promise.allSettled([lifecycle.fork(source, { id, timeoutMs })]);
+            const [outcome] = await Promise.allSettled([creating.fork(source, { id, timeoutMs })]);
             outcomes[index] = outcome;
           }
         };

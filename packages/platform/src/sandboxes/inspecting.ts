@@ -1,5 +1,6 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
-import { type Difference, isRuntimeError, type Runtime, type TreeOrigin } from '@skerry/runtime';
+import { type Difference, isRuntimeError, RuntimeError, type TreeOrigin } from '@skerry/runtime';
+import type { Host, Hosts } from '../hosts/hosts.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import type { SandboxRow, SnapshotRow, TemplateRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -27,39 +28,43 @@ export interface Inspecting {
 
 export interface InspectingOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'of' | 'ofSnapshot' | 'forBuild' | 'features'>;
   transitions: Transitions;
   toRootfs(build: BuildRow | null): string;
 }
 
-export const createInspecting = ({
-  store,
-  runtime,
-  transitions,
-  toRootfs,
-}: InspectingOptions): Inspecting => {
-  const toTree = (what: Inspected): TreeOrigin => {
-    if ('sandbox' in what) return { instance: what.sandbox.id };
-    return what.snapshot === null ? { rootfs: toRootfs(what.build) } : { snapshot: what.snapshot.id };
+export const createInspecting = ({ store, hosts, transitions, toRootfs }: InspectingOptions): Inspecting => {
+  const ofSnapshot = async (snapshot: string): Promise<Tree> => ({
+    origin: { snapshot },
+    host: await hosts.ofSnapshot(snapshot),
+  });
+
+  const toTree = async (what: Inspected): Promise<Tree> => {
+    if ('sandbox' in what)
+      return { origin: { instance: what.sandbox.id }, host: hosts.of(what.sandbox.node) };
+    if (what.snapshot !== null) return ofSnapshot(what.snapshot.id);
+    return { origin: { rootfs: toRootfs(what.build) }, host: undefined };
   };
 
-  const toOrigin = async (what: Inspected): Promise<TreeOrigin> => {
+  /** What it began with. */
+  const toOrigin = async (what: Inspected): Promise<Tree> => {
     const snapshot = 'sandbox' in what ? what.sandbox.snapshotId : (what.snapshot?.parentId ?? null);
-    if (snapshot !== null) return { snapshot };
+    if (snapshot !== null) return ofSnapshot(snapshot);
     const buildId = 'sandbox' in what ? what.sandbox.buildId : (what.snapshot?.buildId ?? null);
     const build = buildId === null ? undefined : await store.findBuild(buildId);
-    return { rootfs: toRootfs(build ?? null) };
+    return { origin: { rootfs: toRootfs(build ?? null) }, host: undefined };
   };
 
-  const collect = async (from: TreeOrigin, to: TreeOrigin, signal: AbortSignal): Promise<Difference[]> => {
-    const found: Difference[] = [];
+  const collect = async (from: Inspected | undefined, to: Inspected, signal: AbortSignal) => {
     try {
-      for await (const difference of runtime.snapshots.diff(from, to, { signal })) found.push(difference);
+      const trees = [await (from === undefined ? toOrigin(to) : toTree(from)), await toTree(to)] as const;
+      const host = findOneHost(trees) ?? (await hosts.forBuild(trees[1].origin));
+      const origins = [await host.prepare(trees[0].origin), await host.prepare(trees[1].origin)] as const;
+      return await Array.fromAsync(host.runtime.snapshots.diff(...origins, { signal }));
     } catch (error) {
       signal.throwIfAborted();
       throw toInspectionError(error);
     }
-    return found;
   };
 
   /** Blocks a pause or resume of the sandbox meanwhile, but not its end. */
@@ -79,19 +84,21 @@ export const createInspecting = ({
 
   return {
     verify: (snapshotId) =>
-      runtime.snapshots.verify(snapshotId).catch((error: unknown) => {
-        throw toInspectionError(error);
-      }),
+      hosts
+        .ofSnapshot(snapshotId)
+        .then(({ runtime }) => runtime.snapshots.verify(snapshotId))
+        .catch((error: unknown) => {
+          throw toInspectionError(error);
+        }),
     diff: async ({ from, to, signal }) => {
-      if (!runtime.features.snapshot.filesystem) {
+      if (!hosts.features.snapshot.filesystem) {
         throw unimplemented('this server cannot compare the files of sandboxes on its host');
       }
       const abort = new AbortController();
       const either = AbortSignal.any([signal, abort.signal]);
       const isSame =
         from !== undefined && 'sandbox' in from && 'sandbox' in to && from.sandbox.id === to.sandbox.id;
-      const run = async () =>
-        collect(from === undefined ? await toOrigin(to) : toTree(from), toTree(to), either);
+      const run = () => collect(from, to, either);
       return hold(isSame ? undefined : from, () => hold(to, run, abort), abort);
     },
     log: async (snapshot) => {
@@ -107,7 +114,22 @@ export const createInspecting = ({
   };
 };
 
+/** Files, and the host that has them; undefined: an image, which any host can have. */
+interface Tree {
+  origin: TreeOrigin;
+  host: Host | undefined;
+}
+
+/** The host of both; undefined for two images. Throws `unsupported` when the two are on different ones. */
+const findOneHost = ([from, to]: readonly [Tree, Tree]): Host | undefined => {
+  const host = from.host ?? to.host;
+  if (host !== undefined && to.host !== undefined && to.host.node !== host.node)
+    throw new RuntimeError('unsupported', `the two are on different nodes, ${host.node} and ${to.host.node}`);
+  return host;
+};
+
 const toInspectionError = (cause: unknown): ApiError => {
+  if (cause instanceof ApiError) return cause;
   if (isRuntimeError(cause, 'not_found')) return notFound('the files no longer exist', { cause });
   if (isRuntimeError(cause, 'unsupported'))
     return invalid(

@@ -1,11 +1,13 @@
 import { ApiError, conflict, unimplemented } from '@skerry/contract/error';
-import { isRuntimeError, type NetworkPolicy, type Runtime, RuntimeLostError } from '@skerry/runtime';
+import { isRuntimeError, type NetworkPolicy, RuntimeLostError } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import { toLostError } from '../runtime-lost.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
+import { getInstance, type Placed } from './find-instance.ts';
 import type { Transitions } from './transitions.ts';
 import { explainMissing, requireRunning } from './visible-state.ts';
 
@@ -23,7 +25,7 @@ export interface NetworkRules {
 
 export interface NetworkRulesOptions {
   store: Store;
-  runtime: Pick<Runtime, 'get'>;
+  hosts: Pick<Hosts, 'of'>;
   transitions: Transitions;
   clock: Clock;
   log: Log;
@@ -32,19 +34,19 @@ export interface NetworkRulesOptions {
 }
 
 export const createNetworkRules = (options: NetworkRulesOptions): NetworkRules => {
-  const { store, runtime, transitions, clock, log } = options;
+  const { store, hosts, transitions, clock, log } = options;
 
-  const apply = async (id: string, policy: NetworkPolicy | null): Promise<void> => {
-    const instance = await runtime.get(id);
+  const apply = async (sandbox: Placed, policy: NetworkPolicy | null): Promise<void> => {
+    const instance = await getInstance(hosts, sandbox);
     await instance.setNetwork(policy ?? OPEN_NETWORK);
-    await store.confirmNetwork(id);
+    await store.confirmNetwork(sandbox.id);
   };
 
   const replace = async (id: string, policy: NetworkPolicy | null): Promise<void> => {
     const before = await requireRunning(options, id);
     if (!(await store.setNetwork(id, policy))) throw await explainMissing({ store, clock }, id);
     try {
-      await apply(id, policy);
+      await apply(before, policy);
     } catch (error) {
       if (!isRuntimeError(error, 'unsupported')) throw toError(id, error);
       await store.setNetwork(id, before.network);
@@ -66,10 +68,11 @@ export const createNetworkRules = (options: NetworkRulesOptions): NetworkRules =
       await transitions.run(id, 'network', () => replace(id, policy));
     },
     complete: async () => {
-      for (const { id, network } of await options.listPending()) {
+      for (const row of await options.listPending()) {
+        const { id, network } = row;
         if (transitions.current(id) !== undefined) continue;
         await transitions
-          .run(id, 'network', () => apply(id, network))
+          .run(id, 'network', () => apply(row, network))
           .catch((error) => log.error('a network policy could not be applied', { sandboxId: id, error }));
       }
     },

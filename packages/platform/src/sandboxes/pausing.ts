@@ -1,11 +1,12 @@
 import { conflict } from '@skerry/contract/error';
-import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import type { PauseKind, SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
+import { getInstance } from './find-instance.ts';
 import type { Observation } from './observation.ts';
 import { isForWantOfRoom, requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';
@@ -34,7 +35,7 @@ export interface Pausing {
 
 export interface PausingOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'of' | 'features'>;
   live: Live;
   expiry: Expiry;
   recovery: Pick<Recovery, 'recover'>;
@@ -52,7 +53,7 @@ const FAILURE_COST = 10;
 const NO_ROOM_COST = 1;
 
 export const createPausing = (options: PausingOptions): Pausing => {
-  const { store, runtime, live, expiry, recovery, ending, transitions, observation, clock, log } = options;
+  const { store, hosts, live, expiry, recovery, ending, transitions, observation, clock, log } = options;
   /** The cost so far of the attempts to pause each sandbox at its present end. */
   const failures = new Map<string, number>();
 
@@ -81,7 +82,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
     live.remove(id);
     await observation.fetched(id);
     try {
-      await (await runtime.get(id)).pause({ memory: kind === 'memory' });
+      await (await getInstance(hosts, row)).pause({ memory: kind === 'memory' });
     } catch (error) {
       // The pause may have succeeded although the response was lost.
       const state = await recoverOrStay(id);
@@ -120,13 +121,14 @@ export const createPausing = (options: PausingOptions): Pausing => {
 
   const endInstead = async (id: string, error: unknown): Promise<void> => {
     const due = { from: ['running'], endAtMost: clock.now() } as const;
-    if ((await ending.begin(id, 'expired', due)) === undefined) {
+    const ended = await ending.begin(id, 'expired', due);
+    if (ended === undefined) {
       await scheduleAgain(id);
       return;
     }
     failures.delete(id);
     log.error('a sandbox that cannot be paused at its end is ended', { sandboxId: id, error });
-    await ending.finish(id);
+    await ending.finish(ended);
   };
 
   return {
@@ -143,7 +145,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
       if (current !== undefined) throw conflict(`sandbox "${id}" is busy with another operation`);
       const paused = await transitions.run(id, `pause-${kind}`, async () => {
         if ((await store.findSandbox(id))?.state !== 'running') throw await explain(id);
-        requirePause(runtime.features, kind, 'body.memory');
+        requirePause(hosts.features, kind, 'body.memory');
         return capture(id, kind, {});
       });
       if (paused === undefined) throw await explain(id);

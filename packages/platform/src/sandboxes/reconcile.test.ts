@@ -1,6 +1,8 @@
+import type { Instance } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
+import { createOneMachine } from '../hosts/one-machine.ts';
 import type { SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
@@ -61,38 +63,49 @@ describe('a round', () => {
     starting?: string[];
     /** Whether the server acts for that node. */
     owns?: (node: string | null) => boolean;
-    places?: Partial<Pick<ReconcileOptions, 'canReach' | 'nodeOf' | 'isStored'>>;
+    places?: Partial<Pick<ReconcileOptions, 'isStored'>> & {
+      canReach?: (node: string | null) => boolean;
+      /** The node of an instance that is listed. */
+      nodeOf?: (instance: Instance) => string | null;
+    };
   } = {}) => {
     await fixture.plane.close();
     const asked: string[] = [];
     const { log, lines } = createRecordingLog();
     const { runtime } = fixture;
+    const { nodeOf = () => null, canReach = () => true, isStored } = places;
+    const machine = createOneMachine({ runtime });
+    const hosts: ReconcileOptions['hosts'] = {
+      ...machine,
+      canReach,
+      instances: async function* () {
+        for await (const { host, instance } of machine.instances())
+          yield { host: { ...host, node: nodeOf(instance) }, instance };
+      },
+    };
     const now = Date.now();
     const clock = { ...createSystemClock(), now: () => now };
     const live = createLive();
     const transitions = createTransitions();
     const ending = createEnding({
-      ...{ store, runtime, live, transitions, clock, log },
+      ...{ store, hosts, live, transitions, clock, log },
       expiry: { cancel: () => undefined },
       observation: { fetched: async () => undefined },
     });
     const reconcile = createReconcile({
-      ...{ store, runtime, live, ending, clock, log },
+      ...{ store, hosts, live, ending, clock, log, isStored },
       adopt: (row, instance) => {
         asked.push(`adopt ${row.id}`);
         live.add(instance, { edgeNonce: 'n' }, () => undefined);
       },
+      creating: { isStarting: (id) => starting.includes(id) },
       lifecycle: {
-        isStarting: (id) => starting.includes(id),
         expire: async (id) => {
           asked.push(`expire ${id}`);
           throw new Error('not now');
         },
       },
-      nodeOf: () => null,
       listOwn: async (query) => (await store.listSandboxes(query)).filter(({ node }) => owns(node)),
-      canReach: () => true,
-      ...places,
       building: { isBuilding: (id) => building.includes(id) },
       recovery: {
         recover: async (id) => {
@@ -294,7 +307,7 @@ describe('a round', () => {
       places: { nodeOf: () => 'a' },
     });
     await makeUnrecorded('ibuild');
-    const ids = async (node: string) => (await listMoved(node)).map(({ id }) => id);
+    const ids = async (node: string) => (await listMoved(node)).map(({ instance }) => instance.id);
     expect([await ids('a'), await ids('b')]).toEqual([[moved], []]);
     await run();
     expect([stops(), asked]).toEqual([[`stop ${moved}`], [`adopt ${stays}`, 'prune']]);

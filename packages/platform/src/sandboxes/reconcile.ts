@@ -1,11 +1,12 @@
-import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import { ACTIVE_STATES, type EndCause, type SandboxRow, type SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Building } from '../templates/building.ts';
 import { createTurns } from '../turns.ts';
 import type { Adopt } from './adopt.ts';
+import type { Creating } from './create/creating.ts';
 import type { Ending } from './ending.ts';
 import { findInstance } from './find-instance.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -16,21 +17,18 @@ import type { Transitions } from './transitions.ts';
 
 export interface ReconcileOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'of' | 'instances' | 'canReach'>;
   live: Live;
   ending: Ending;
   adopt: Adopt;
-  lifecycle: Pick<Lifecycle, 'isStarting' | 'expire'>;
+  creating: Pick<Creating, 'isStarting'>;
+  lifecycle: Pick<Lifecycle, 'expire'>;
   building: Pick<Building, 'isBuilding'>;
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;
   /** As `listSandboxes` of the store, those that are on no node, or on one for which this server acts. */
   listOwn: Store['listSandboxes'];
-  /** Whether the node of a row answers; what is on another one is left as it is. */
-  canReach: (node: string | null) => boolean;
-  /** The node of an instance that a list of the runtime has found; null: this host. */
-  nodeOf: (instance: Instance) => string | null;
   /** Whether the present pause of a sandbox is in the blob store. */
   isStored?: ((row: SandboxRow) => Promise<boolean>) | undefined;
   clock: Clock;
@@ -41,7 +39,7 @@ export interface Reconcile {
   /** One round. Resolves when every row is correct; removals may continue after that. */
   run(): Promise<void>;
   /** Of the instances on a node that the last round has found to be sandboxes of another one now, or of none, those that are still there. */
-  listMoved(node: string): Promise<Instance[]>;
+  listMoved(node: string): Promise<HostedInstance[]>;
   /** Resolves when the instances that a round found without a row are removed. */
   settled(): Promise<void>;
 }
@@ -64,18 +62,17 @@ const LOOKUPS_AT_A_TIME = 16;
 export const createReconcile = (options: ReconcileOptions): Reconcile => {
   const {
     store,
-    runtime,
+    hosts,
     live,
     ending,
     adopt,
+    creating,
     lifecycle,
     building,
     recovery,
     transitions,
     observation,
     listOwn,
-    canReach,
-    nodeOf,
     isStored,
     clock,
     log,
@@ -86,7 +83,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       from: [from],
       ...(endAtMost !== undefined && { endAtMost }),
     });
-    if (row !== undefined) void ending.finish(id);
+    if (row !== undefined) void ending.finish(row);
   };
 
   const recover = (id: string): void => {
@@ -96,18 +93,18 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       .catch((error) => log.error('a transition could not be completed', { sandboxId: id, error }));
   };
 
-  const check = async (row: SandboxRow, listed: Instance | undefined): Promise<void> => {
+  const check = async (row: SandboxRow, listed: HostedInstance | undefined): Promise<void> => {
     if (row.state === 'killing') {
-      void ending.finish(row.id);
+      void ending.finish(row);
     } else if (row.state === 'starting') {
-      if (!lifecycle.isStarting(row.id)) await end(row.id, 'failed', 'starting');
+      if (!creating.isStarting(row.id)) await end(row.id, 'failed', 'starting');
     } else if (row.state === 'pausing' || row.state === 'resuming') {
       recover(row.id);
     } else {
       // One that is on another node than its row says is none of this row.
-      const isListed = listed !== undefined && nodeOf(listed) === row.node;
+      const isListed = listed?.host.node === row.node;
       // One that is not listed may have been made since, or be on a node that could not list what it has.
-      const instance = isListed ? listed : await lookups.take(() => findInstance(runtime, row.id));
+      const instance = isListed ? listed.instance : await lookups.take(() => findInstance(hosts, row));
       const isGone =
         instance === undefined || (row.state === 'running' && (await instance.state()) === 'stopped');
       const isKept = isGone && row.state === 'paused' && (await isStored?.(row));
@@ -117,7 +114,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     }
   };
 
-  const adoptIfRunning = async (id: string, instance: Instance): Promise<void> => {
+  const adoptIfRunning = async (id: string, instance: HostedInstance['instance']): Promise<void> => {
     // A kill may have come since the row was read.
     const row = await lookups.take(() => store.findSandbox(id));
     if (row?.state !== 'running' || live.has(id)) return;
@@ -135,32 +132,31 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     );
   };
 
-  const removeStrays = async (instances: Instance[]): Promise<void> => {
+  const removeStrays = async (strays: HostedInstance[]): Promise<void> => {
     await each(
-      instances,
-      (instance) => instance.id,
-      async (instance) => {
-        log.warn('removing an instance without a record there', {
-          sandboxId: instance.id,
-          node: nodeOf(instance),
-        });
+      strays,
+      ({ instance }) => instance.id,
+      async ({ host: { node }, instance }) => {
+        log.warn('removing an instance without a record there', { sandboxId: instance.id, node });
         await instance.stop();
       },
     );
   };
 
-  const findMoved = (instances: readonly Instance[], rows: readonly SandboxRow[]): Instance[] => {
+  const findMoved = (instances: readonly HostedInstance[], rows: readonly SandboxRow[]): HostedInstance[] => {
     const places = new Map(rows.map(({ id, node }) => [id, node]));
-    return instances.filter((instance) => {
+    return instances.filter(({ host, instance }) => {
       const place = places.get(instance.id);
-      return place !== undefined && place !== nodeOf(instance);
+      return place !== undefined && place !== host.node;
     });
   };
 
   const active = { states: ACTIVE_STATES, order: 'asc' } as const;
   /** The rows of these instances, on whichever node they are. */
-  const rowsOf = async (instances: readonly Instance[]): Promise<SandboxRow[]> =>
-    instances.length === 0 ? [] : store.listSandboxes({ ...active, ids: instances.map(({ id }) => id) });
+  const rowsOf = async (instances: readonly HostedInstance[]): Promise<SandboxRow[]> =>
+    instances.length === 0
+      ? []
+      : store.listSandboxes({ ...active, ids: instances.map(({ instance }) => instance.id) });
 
   const lookups = createTurns(LOOKUPS_AT_A_TIME);
   let removal = Promise.resolve();
@@ -179,27 +175,26 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
             .catch((error) => log.error('an expiry failed', { sandboxId: row.id, error }));
       }
 
-      const instances: Instance[] = [];
-      for await (const instance of runtime.list()) instances.push(instance);
+      const instances = await Array.fromAsync(hosts.instances());
       // The order matters. Rows are read after the instances: a row is written before its instance is made, so each listed
       // instance has one, unless it is a stray, has just ended or belongs to a build. Warm rows are read before those of sandboxes: a
       // create moves a row from the former to the latter, and one that moves meanwhile is then read twice rather than never.
       const warm = await store.listWarm();
       const own = await listOwn(active);
-      const reachable = own.filter(({ node }) => canReach(node));
-      const found = new Map(instances.map((instance) => [instance.id, instance]));
+      const reachable = own.filter(({ node }) => hosts.canReach(node));
+      const found = new Map(instances.map((one) => [one.instance.id, one]));
       await each(
         reachable,
         (row) => row.id,
         (row) => check(row, found.get(row.id)),
       );
       const known = new Set([...warm, ...expired, ...own].map((row) => row.id));
-      const unknown = instances.filter(({ id }) => !known.has(id) && !building.isBuilding(id));
+      const unknown = instances.filter(({ instance: { id } }) => !known.has(id) && !building.isBuilding(id));
       const others = await rowsOf(unknown);
       const moved = findMoved(instances, [...own, ...others]);
-      movedOn = new Set(moved.map(nodeOf));
+      movedOn = new Set(moved.map(({ host }) => host.node));
       const recorded = new Set(others.map(({ id }) => id));
-      const strays = unknown.filter(({ id }) => !recorded.has(id));
+      const strays = unknown.filter(({ instance }) => !recorded.has(instance.id));
       strays.push(...moved);
       removal = removal
         .then(() => removeStrays(strays))
@@ -209,9 +204,9 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     },
     listMoved: async (node) => {
       if (movedOn?.has(node) === false) return [];
-      const instances: Instance[] = [];
-      for await (const instance of runtime.list()) if (nodeOf(instance) === node) instances.push(instance);
-      return findMoved(instances, await rowsOf(instances));
+      const all = await Array.fromAsync(hosts.instances());
+      const there = all.filter(({ host }) => host.node === node);
+      return findMoved(there, await rowsOf(there));
     },
     settled: () => removal,
   };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
+import { createOneMachine } from '../hosts/one-machine.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
 import { createEnding } from './ending.ts';
@@ -98,17 +99,17 @@ describe('after a server that was killed', () => {
 
 describe('the recovery of a row', () => {
   const open = (store = fixture.store, stored: readonly string[] = []) => {
-    const { runtime } = fixture;
+    const hosts = createOneMachine({ runtime: fixture.runtime });
     const clock = createSystemClock();
     const { log, lines } = createRecordingLog();
     const adopted: string[] = [];
     const ending = createEnding({
-      ...{ store, runtime, clock, log, live: createLive(), transitions: createTransitions() },
+      ...{ store, hosts, clock, log, live: createLive(), transitions: createTransitions() },
       expiry: { cancel: () => undefined },
       observation: { fetched: async () => undefined },
     });
     const recovery = createRecovery({
-      ...{ store, runtime, ending, clock, log, secret: 'secret' },
+      ...{ store, hosts, ending, clock, log, secret: 'secret' },
       adopt: (row) => void adopted.push(`${row.id} ${row.state}`),
       isStored: async ({ id }) => stored.includes(id),
       limits: { startTimeoutMs: 10_000 },

@@ -1,6 +1,7 @@
-import type { Instance, Runtime } from '@skerry/runtime';
+import type { Instance } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { SandboxRow, SandboxState } from '../store/rows.ts';
@@ -31,7 +32,7 @@ export interface Recovery {
 
 export interface RecoveryOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'of'>;
   ending: Ending;
   adopt: Adopt;
   clock: Clock;
@@ -45,7 +46,7 @@ export interface RecoveryOptions {
 const RUNS = { pausedAt: null, pausedWith: null };
 
 export const createRecovery = (options: RecoveryOptions): Recovery => {
-  const { store, runtime, ending, adopt, isStored, clock, log, limits, secret } = options;
+  const { store, hosts, ending, adopt, isStored, clock, log, limits, secret } = options;
 
   const finishResume: Recovery['finishResume'] = async (row, instance, toEndAt) => {
     // Changed just before a pause by a server that was killed.
@@ -98,12 +99,12 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
     recover: async (id) => {
       const row = await store.findSandbox(id);
       if (row?.state !== 'pausing' && row?.state !== 'resuming') return row?.state;
-      const instance = await findInstance(runtime, id);
+      const instance = await findInstance(hosts, row);
       const found = instance === undefined ? 'stopped' : await instance.state();
       if (instance === undefined || found === 'stopped') {
         if (row.state === 'resuming' && (await isStored?.(row)))
           await store.changeState(id, { from: ['resuming'], to: 'paused' });
-        else if (await ending.begin(id, 'lost', { from: [row.state] })) void ending.finish(id);
+        else if (await ending.begin(id, 'lost', { from: [row.state] })) void ending.finish(row);
       } else if (found === 'paused') {
         // After an interrupted pause the instance is paused too, but not yet safe on disk; after a complete one this
         // resolves at once.

@@ -1,18 +1,17 @@
 import { ApiError, conflict, invalid } from '@skerry/contract/error';
-import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
+import { type Instance, isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import { ElsewhereError } from '../hosts/elsewhere.ts';
+import type { Host, Hosts } from '../hosts/hosts.ts';
 import type { Limits } from '../limits.ts';
 import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { ElsewhereError } from '../nodes/elsewhere.ts';
-import type { Nodes } from '../nodes/nodes.ts';
-import type { Placement } from '../nodes/placement.ts';
 import { notOwner } from '../store/leases/fence.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredRow } from '../store/stored/stored-rows.ts';
 import type { Relocating } from '../stored/relocating.ts';
-import { findInstance } from './find-instance.ts';
+import { findInstanceOn } from './find-instance.ts';
 import type { Recovery } from './recovery.ts';
 import { limitReached, nodeFull, toStartError } from './start-error.ts';
 import type { TimeToLive } from './time-to-live.ts';
@@ -48,25 +47,22 @@ export interface Resuming {
 
 export interface ResumingOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'of' | 'owns' | 'servers'>;
   recovery: Recovery;
   transitions: Transitions;
   timeToLive: Pick<TimeToLive, 'extend'>;
   clock: Clock;
   log: Log;
   limits: Limits;
-  placement: Pick<Placement, 'on'>;
   /** Where there is a blob store. */
   relocating?: Relocating | undefined;
-  /** Where sandboxes are on nodes. */
-  nodes?: Pick<Nodes, 'owns' | 'serverOf'> | undefined;
 }
 
 const CONNECT_WAIT_MS = 20_000;
 const CONNECT_WAITS = 3;
 
 export const createResuming = (options: ResumingOptions): Resuming => {
-  const { store, runtime, recovery, transitions, timeToLive, placement, relocating, nodes } = options;
+  const { store, hosts, recovery, transitions, timeToLive, relocating } = options;
   const { clock, log, limits } = options;
 
   const explain = async (id: string): Promise<Error> => {
@@ -79,11 +75,11 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const toKeptMs = ({ timeToLiveMs }: SandboxRow, { timeoutMs }: ResumeRequest): number =>
     Math.max(timeoutMs, Math.min(timeToLiveMs, limits.maxRunMs));
 
-  /** Resumes the instance of a row where it is. */
-  const resumeInPlace = async (
-    { id }: SandboxRow,
-    memory: boolean,
-    signal: AbortSignal,
+  /** Resumes the instance of a row on its host. */
+  const resumeOn = async (
+    { runtime }: Host,
+    id: string,
+    { memory, signal }: { memory: boolean; signal: AbortSignal },
   ): Promise<Instance> => {
     // Without the memory if the caller requests that; otherwise with everything that was kept.
     await (await runtime.get(id)).resume({ signal, ...(!memory && { memory }) });
@@ -94,7 +90,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const start = async (
     row: SandboxRow,
     { timeoutMs, memory, timeToLive = 'requested' }: ResumeRequest,
-    begin: (signal: AbortSignal) => Promise<Instance> = (signal) => resumeInPlace(row, memory, signal),
+    begin: (signal: AbortSignal) => Promise<Instance>,
   ): Promise<SandboxRow> => {
     let step = 'resume the sandbox';
     const begunAt = clock.now();
@@ -128,11 +124,11 @@ export const createResuming = (options: ResumingOptions): Resuming => {
 
   /** Rejects unless this server may act for a sandbox, or resume it from the blob store for a server that has sent it here. */
   const requireHere = async ({ node, state }: SandboxRow, isForwarded: boolean): Promise<void> => {
-    if (node === null || nodes === undefined || nodes.owns(node)) return;
+    if (hosts.owns(node)) return;
     if (state === 'paused' && isForwarded && relocating !== undefined) return;
-    const address = await nodes.serverOf(node);
+    const address = await hosts.servers.serverOf(node);
     if (address === undefined) return;
-    throw isForwarded ? notOwner(node) : new ElsewhereError(address);
+    throw isForwarded ? notOwner(node ?? '') : new ElsewhereError(address);
   };
 
   const resumePaused = async (id: string, options: ResumeRequest): Promise<SandboxRow> => {
@@ -141,31 +137,52 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     const request =
       options.timeToLive === 'default' ? { ...options, timeoutMs: toKeptMs(row, options) } : options;
     const needed = await relocating?.needs(row);
-    if (needed && relocating) {
-      try {
-        return await resumeElsewhere(row, needed, request);
-      } catch (error) {
-        const isHere = await hasFiles(row);
-        if (!isHere || !(error instanceof ApiError && error.code === 'unavailable')) throw error;
-        log.warn('a sandbox resumes where it is, as no other node can take it', { sandboxId: id, error });
-      }
-    }
+    return needed === undefined ? resumeHere(row, request) : resumeFromCopy(row, needed, request);
+  };
+
+  /** Resumes a sandbox where it is, or from the blob store when its host has no place for it. */
+  const resumeHere = async (row: SandboxRow, request: ResumeRequest): Promise<SandboxRow> => {
+    const { id, node } = row;
+    const host = hosts.of(node);
     const endAt = clock.now() + request.timeoutMs;
-    const place = placement.on(row.node);
-    const reserved = await store.reserveResume(id, { endAt, maxActive: limits.maxSandboxes, place });
+    const limit = { endAt, maxActive: limits.maxSandboxes, place: host.room() };
+    const reserved = await store.reserveResume(id, limit);
     if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
     if (reserved === 'not_paused') throw await explain(id);
-    if (reserved === 'reserved') return start({ ...row, state: 'resuming', endAt }, request);
+    if (reserved === 'reserved') {
+      const { memory } = request;
+      return start({ ...row, state: 'resuming', endAt }, request, (signal) =>
+        resumeOn(host, id, { memory, signal }),
+      );
+    }
     const stored = await relocating?.find(row);
-    if (stored === undefined) throw nodeFull(row.node);
+    if (stored === undefined) throw nodeFull(node);
     return resumeElsewhere(row, stored, request);
   };
 
-  /** Whether the node of a paused sandbox answers and has its files. */
+  /** Resumes a sandbox on another node, or where it is when no other one can take it. */
+  const resumeFromCopy = async (
+    row: SandboxRow,
+    copy: StoredRow,
+    request: ResumeRequest,
+  ): Promise<SandboxRow> => {
+    try {
+      return await resumeElsewhere(row, copy, request);
+    } catch (error) {
+      const isHere = await hasFiles(row);
+      if (!isHere || !(error instanceof ApiError && error.code === 'unavailable')) throw error;
+      const sandboxId = row.id;
+      log.warn('a sandbox resumes where it is, as no other node can take it', { sandboxId, error });
+      return resumeHere(row, request);
+    }
+  };
+
+  /** Whether the node of a paused sandbox is ready and has its files. */
   const hasFiles = async ({ id, node }: SandboxRow): Promise<boolean> => {
     try {
-      placement.on(node);
-      return (await findInstance(runtime, id)) !== undefined;
+      const host = hosts.of(node);
+      host.room();
+      return (await findInstanceOn(host, id)) !== undefined;
     } catch {
       return false;
     }
@@ -181,8 +198,11 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     return relocating.resume(row, copy, {
       memory: request.memory,
       isForwarded: request.isForwarded === true,
-      reserve: (place) =>
-        store.reserveResume(row.id, { endAt, maxActive: limits.maxSandboxes, place, moves: true }),
+      reserve: (host) =>
+        store.reserveResume(row.id, {
+          ...{ endAt, maxActive: limits.maxSandboxes, moves: true },
+          place: host.room(),
+        }),
       onRefused: (reserved) => (reserved === 'limit' ? limitReached(limits.maxSandboxes) : explain(row.id)),
       start: (moved, begin) => start({ ...moved, state: 'resuming', endAt }, request, begin),
     });

@@ -94,7 +94,7 @@ describe('snapshotting', () => {
     const template = await fixture.store.findTemplate('prepared');
     if (template === undefined) throw new Error('no template');
     const rest = { metadata: {}, envVars: {}, secure: true, network: null, autoPause: null };
-    const begun = await fixture.plane.lifecycle.create({
+    const begun = await fixture.plane.creating.create({
       template,
       snapshot,
       build: null,
@@ -107,7 +107,7 @@ describe('snapshotting', () => {
     await fixture.plane.lifecycle.kill(begun.id);
     await remove();
     await expect(remove()).rejects.toMatchObject({ code: 'not_found' });
-    const again = fixture.plane.lifecycle.create({
+    const again = fixture.plane.creating.create({
       template,
       snapshot,
       build: null,

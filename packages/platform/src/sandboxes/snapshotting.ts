@@ -1,6 +1,7 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
-import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
+import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Ids } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { retryHeaders } from '../runtime-lost.ts';
@@ -8,7 +9,7 @@ import type { BuildRow } from '../store/build-rows.ts';
 import type { PauseKind, SandboxRow, TaggedSnapshot } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { TemplatePart } from '../store/tags/tag-rows.ts';
-import { findInstance } from './find-instance.ts';
+import { findInstance, getInstance, type Placed } from './find-instance.ts';
 import { requireSnapshot, toObstacleError } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';
@@ -56,9 +57,9 @@ export interface Snapshotting {
    * snapshot, which no `collect` removes until its `release`. Rejects with what the runtime fails with; nothing of the
    * snapshot is left then, or its removal is in progress.
    */
-  checkpoint(instance: Instance, build: BuildRow): Promise<string>;
+  checkpoint(hosted: HostedInstance, build: BuildRow): Promise<string>;
   /** As `checkpoint`, of the files alone. */
-  captureFiles(instance: Instance, build: BuildRow): Promise<string>;
+  captureFiles(hosted: HostedInstance, build: BuildRow): Promise<string>;
   /** Gives up a capture: it is removed unless it has become ready with its build, or in the cache. */
   release(id: string): Promise<void>;
   /**
@@ -75,42 +76,47 @@ export interface Snapshotting {
 
 export interface SnapshottingOptions {
   store: Store;
-  runtime: Runtime;
+  /** Another server removes what is on a host for which this one does not act. */
+  hosts: Pick<Hosts, 'of' | 'owns' | 'snapshots' | 'features'>;
   transitions: Transitions;
-  /** The node of a sandbox of a build, where sandboxes are on nodes. */
-  nodeOfBuild?: ((instanceId: string) => string | undefined) | undefined;
-  /** Whether this server acts for what is on a node; another one removes the rest. */
-  owns: (node: string | null) => boolean;
   clock: Clock;
   ids: Ids;
   log: Log;
 }
 
 export const createSnapshotting = (options: SnapshottingOptions): Snapshotting => {
-  const { store, runtime, transitions, nodeOfBuild, owns, clock, ids, log } = options;
+  const { store, hosts, transitions, clock, ids, log } = options;
   const making = new Set<string>();
 
-  const remove = async (id: string): Promise<void> => {
-    await retryWhenLost(() => runtime.snapshots.delete(id));
-    await store.forgetSnapshot(id);
+  const remove = async (id: string, node: string | null): Promise<void> => {
+    try {
+      await retryWhenLost(async () => hosts.of(node).runtime.snapshots.delete(id)).catch((error: unknown) => {
+        // On no host: the blob store alone has it, whose copies are removed elsewhere.
+        if (!isRuntimeError(error, 'not_found')) throw error;
+      });
+      await store.forgetSnapshot(id);
+    } catch (error) {
+      log.error('a snapshot could not be removed; the removal will be retried', { snapshotId: id, error });
+    }
   };
 
   const removeEach = async (found: Iterable<string>): Promise<void> => {
     for (const id of found) {
-      if (!owns((await store.findSnapshotRow(id))?.node ?? null)) continue;
-      await remove(id).catch((error) =>
-        log.error('a snapshot could not be removed; the removal will be retried', { snapshotId: id, error }),
-      );
+      const row = await store.findSnapshotRow(id);
+      if (row !== undefined && hosts.owns(row.node)) await remove(id, row.node);
     }
   };
 
   /** An interrupted capture may have left the sandbox frozen: looking it up again thaws it. */
-  const isThere = async (sandboxId: string): Promise<boolean> => {
+  const isThere = async (sandbox: Placed): Promise<boolean> => {
     try {
-      const instance = await findInstance(runtime, sandboxId);
+      const instance = await findInstance(hosts, sandbox);
       return instance !== undefined && (await instance.state()) !== 'stopped';
     } catch (error) {
-      log.warn('a sandbox whose capture was interrupted cannot be looked up', { sandboxId, error });
+      log.warn('a sandbox whose capture was interrupted cannot be looked up', {
+        sandboxId: sandbox.id,
+        error,
+      });
       return true;
     }
   };
@@ -137,7 +143,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     const { snapshotId: parentId, buildId, node } = row;
     await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size, node });
     try {
-      await (await runtime.get(row.id)).snapshot({
+      await (await getInstance(hosts, row)).snapshot({
         id,
         memory: kind === 'memory',
         ephemeral,
@@ -149,7 +155,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     } catch (error) {
       log.error('a snapshot could not be made', { sandboxId: row.id, snapshotId: id, error });
       await removeEach([id]);
-      const missing = (await isThere(row.id)) ? undefined : await explainMissing({ store, clock }, row.id);
+      const missing = (await isThere(row)) ? undefined : await explainMissing({ store, clock }, row.id);
       throw toSnapshotError(error, { row, kind, missing });
     }
   };
@@ -161,7 +167,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
   };
 
   const captureBuild = async (
-    instance: Instance,
+    { host, instance }: HostedInstance,
     { cpuCount, memoryMb, diskMb }: BuildRow,
     of: { kind: PauseKind; buildId: string | null },
   ): Promise<string> => {
@@ -169,9 +175,8 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     making.add(id);
     try {
       const size = { cpuCount, memoryMb, diskMb };
-      const node = nodeOfBuild?.(instance.id) ?? null;
       const row = { id, sandboxId: instance.id, parentId: null, createdAt: clock.now(), ...of, ...size };
-      await store.beginSnapshot({ ...row, node });
+      await store.beginSnapshot({ ...row, node: host.node });
       const memory = of.kind === 'memory';
       // Nothing compares the files of a step, and the caller waits.
       await instance.snapshot({ id, memory, unlisted: !memory });
@@ -184,8 +189,8 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
 
   return {
     release,
-    checkpoint: (instance, build) => captureBuild(instance, build, { kind: 'memory', buildId: build.id }),
-    captureFiles: (instance, build) => captureBuild(instance, build, { kind: 'filesystem', buildId: null }),
+    checkpoint: (hosted, build) => captureBuild(hosted, build, { kind: 'memory', buildId: build.id }),
+    captureFiles: (hosted, build) => captureBuild(hosted, build, { kind: 'filesystem', buildId: null }),
     create: async (sandboxId, request) => {
       await transitions.copied(sandboxId);
       if (transitions.current(sandboxId) !== undefined) {
@@ -196,7 +201,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         if (row?.state !== 'running' && row?.state !== 'paused') {
           throw toBusyError(row) ?? toMissingError(sandboxId, row, clock);
         }
-        requireSnapshot(runtime.features, request.kind);
+        requireSnapshot(hosts.features, request.kind);
         await requireFreeName(request.name);
         const { kind, name, tag } = request;
         const id = ids.snapshotId();
@@ -223,7 +228,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
           const found = await store.findSandbox(sandboxId);
           if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
           if (found?.state !== 'running') throw toBusyError(found) ?? toMissingError(sandboxId, found, clock);
-          if (!runtime.features.snapshot.memory) {
+          if (!hosts.features.snapshot.memory) {
             throw unimplemented('this server cannot capture the processes of sandboxes on its host');
           }
           return capture(id, { row: found, kind: 'memory', ephemeral: true }, async () => found);
@@ -292,12 +297,12 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
       const unfinished = await store.listSnapshotIds('making');
       await removeEach(unfinished.filter((id) => !making.has(id)));
       await removeEach(await store.listSnapshotIds('removing'));
-      const found: string[] = [];
-      for await (const { id } of runtime.snapshots.list()) found.push(id);
+      const found = await Array.fromAsync(hosts.snapshots());
       const known = new Set(
         (await Promise.all([store.listSnapshotIds('making'), store.listSnapshotIds('ready')])).flat(),
       );
-      await removeEach(found.filter((id) => !known.has(id)));
+      for (const { host, snapshot } of found)
+        if (!known.has(snapshot.id)) await remove(snapshot.id, host.node);
     },
   };
 };

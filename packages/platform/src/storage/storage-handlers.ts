@@ -1,5 +1,6 @@
 import { unimplemented } from '@skerry/contract/error';
 import type { PlatformHandlers } from '../handlers/platform-handlers.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Storage } from './storage.ts';
 
 type StorageRoute = 'GET /skerry/v1/system/usage' | 'POST /skerry/v1/system/prune';
@@ -7,14 +8,14 @@ type StorageRoute = 'GET /skerry/v1/system/usage' | 'POST /skerry/v1/system/prun
 /** Handlers of what the server keeps on its disk and those of its nodes. */
 export const createStorageHandlers = ({
   storage,
-  isShared,
+  hosts,
 }: {
   storage: Storage;
-  /** Whether other servers act for some of the nodes. */
-  isShared: boolean;
+  hosts: Pick<Hosts, 'owned'>;
 }): Pick<PlatformHandlers, StorageRoute> => {
   const requireAllDisks = (): void => {
-    if (isShared) throw unimplemented('servers that share nodes cannot measure or prune their disks yet');
+    if (hosts.owned !== 'all')
+      throw unimplemented('servers that share nodes cannot measure or prune their disks yet');
   };
   return {
     'GET /skerry/v1/system/usage': async () => {

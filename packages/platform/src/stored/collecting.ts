@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
+import type { Copies } from '../hosts/copies.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
-import type { Copies } from '../nodes/copies.ts';
 import type { Store } from '../store/store.ts';
 import type { Retries } from './retries.ts';
 
@@ -18,7 +19,7 @@ const SWEEP_MS = 60 * 60_000;
 export const createCollecting = ({
   store,
   copies,
-  isBuilder,
+  hosts,
   retries,
   signal,
   clock,
@@ -26,7 +27,7 @@ export const createCollecting = ({
 }: {
   store: Pick<Store, 'forgetStored' | 'listStoredIds'>;
   copies: Pick<Copies, 'remove' | 'listIds'>;
-  isBuilder: () => boolean;
+  hosts: Pick<Hosts, 'isBuilder'>;
   retries: Retries;
   signal: AbortSignal;
   clock: Pick<Clock, 'elapsed'>;
@@ -56,7 +57,7 @@ export const createCollecting = ({
 
   const removeUseless = async (ids: readonly string[]): Promise<void> => {
     for (const id of ids) {
-      if (signal.aborted || !isBuilder()) return;
+      if (signal.aborted || !hosts.isBuilder) return;
       if (!retries.isDue(id)) continue;
       try {
         await copies.remove(id, { signal });
@@ -75,7 +76,7 @@ export const createCollecting = ({
         const failed = [...suspected];
         if (failed.length > 0) await removeUnknown(failed);
         for (const id of failed) suspected.delete(id);
-        if (!isBuilder() || clock.elapsed() - sweptAt < SWEEP_MS) return;
+        if (!hosts.isBuilder || clock.elapsed() - sweptAt < SWEEP_MS) return;
         sweptAt = clock.elapsed();
         await sweep();
       } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ElsewhereError } from '../nodes/elsewhere.ts';
-import { leaseMs, type TestServer, useServers } from '../nodes/testing/servers-fixture.ts';
+import { ElsewhereError } from '../hosts/elsewhere.ts';
+import { leaseMs, type TestServer, useServers } from '../hosts/testing/servers-fixture.ts';
 
 const servers = useServers({ hasCopies: true });
 const { start, pass, create, stateOf, runtimeOf, cut, mend } = servers;
@@ -31,7 +31,7 @@ const areReady = (of: readonly TestServer[], expected = ['ready', 'ready']) =>
   expect
     .poll(async () => {
       for (const { manual } of of) manual.advance(leaseMs / 3);
-      return (await (of[0] as TestServer).nodes.list()).map(({ state }) => state);
+      return (await (of[0] as TestServer).hosts.nodes.list()).map(({ state }) => state);
     })
     .toEqual(expected);
 const pauseStored = async (server: TestServer): Promise<string> => {
@@ -86,10 +86,10 @@ describe('several servers with one blob store', () => {
     const [one, two] = await startBoth();
     const paused = await pauseStored(one);
     const { id: running } = await create(one, { isForwarded: true });
-    await one.nodes.setCordoned('a', true);
+    await one.hosts.nodes.setCordoned('a', true);
     const { draining } = one.plane;
     expect(draining?.advance('a', [paused, running])).toBe(true);
-    expect(await one.plane.isIdleOn('a')).toBe(false);
+    expect(await one.plane.nodeEvents.isIdle('a')).toBe(false);
     await expect.poll(() => draining?.isBusyOn('a')).toBe(false);
     expect([await stateOf(running), await nodeOf(running)]).toEqual(['running', 'b']);
     expect([await stateOf(paused), await nodeOf(paused)]).toEqual(['paused', null]);

@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import { RuntimeError } from '@skerry/runtime';
 import { describe, expect, it } from 'vitest';
-import { deadMs, useFleet } from '../nodes/testing/fleet-fixture.ts';
+import { deadMs, useFleet } from '../hosts/testing/fleet-fixture.ts';
 
 const fleet = useFleet({ hasCopies: true });
 const { start, stop, at, create, nodeOf, stateOf, states } = fleet;
 
 /** A paused sandbox on node b. */
 const pauseOnB = async (): Promise<string> => {
-  await fleet.nodes.setCordoned('a', true);
+  await fleet.hosts.nodes.setCordoned('a', true);
   const id = await create();
-  await fleet.nodes.setCordoned('a', false);
+  await fleet.hosts.nodes.setCordoned('a', false);
   await fleet.plane.pausing.pause(id, 'memory');
   expect(await nodeOf(id)).toBe('b');
   return id;
@@ -103,7 +103,7 @@ describe('a paused sandbox', () => {
     const id = await pauseOnB();
     await expect.poll(() => isStored(id)).toBe(true);
     await at('b').runtime.vanish(id);
-    await fleet.plane.settleNode('b');
+    await fleet.plane.nodeEvents.settle('b');
     expect(await stateOf(id)).toBe('paused');
     await connect(id);
     expect(await stateOf(id)).toBe('running');
@@ -151,7 +151,7 @@ describe('a paused sandbox', () => {
     const id = await pauseOnB();
     await expect.poll(() => isStored(id)).toBe(true);
     at('b').down();
-    await fleet.nodes.forget('b', fleet.plane.abandonNode);
+    await fleet.hosts.nodes.forget('b', fleet.plane.nodeEvents.abandon);
     expect([await stateOf(id), await nodeOf(id)]).toEqual(['paused', null]);
     await connect(id);
     expect([await stateOf(id), await nodeOf(id)]).toEqual(['running', 'a']);
@@ -180,7 +180,7 @@ describe('a snapshot', () => {
     for (const one of made) await fleet.plane.lifecycle.kill(one);
     const { templateId } = (await fleet.store.findTagOf(id)) ?? { templateId: '' };
     await fleet.plane.snapshotting.delete({ templateId });
-    await fleet.plane.settleNode('a');
+    await fleet.plane.nodeEvents.settle('a');
     await expect.poll(() => [...fleet.copies.ids].includes(copy)).toBe(false);
   });
 });
@@ -190,11 +190,11 @@ describe('a drain', () => {
     await start(['a', 'b']);
     fleet.copies.problem = new Error('the bucket is gone');
     const paused = await pauseOnB();
-    await fleet.nodes.setCordoned('a', true);
+    await fleet.hosts.nodes.setCordoned('a', true);
     const running = await create();
-    await fleet.nodes.setCordoned('a', false);
+    await fleet.hosts.nodes.setCordoned('a', false);
     const { draining } = fleet.plane;
-    await fleet.nodes.setCordoned('b', true);
+    await fleet.hosts.nodes.setCordoned('b', true);
     const all = [paused, running];
     expect(draining?.advance('b', all)).toBe(true);
     await expect.poll(() => draining?.advance('b', all)).toBe(false);
@@ -207,7 +207,7 @@ describe('a drain', () => {
     expect([await stateOf(running), await nodeOf(running)]).toEqual(['running', 'a']);
     expect([await stateOf(paused), await nodeOf(paused)]).toEqual(['paused', null]);
     expect(draining?.problemOf(running)).toBeUndefined();
-    await fleet.plane.settleNode('b');
+    await fleet.plane.nodeEvents.settle('b');
     expect(at('b').runtime.instances.size).toBe(0);
     await connect(paused);
     expect(await nodeOf(paused)).toBe('a');
@@ -220,10 +220,10 @@ describe('a drain', () => {
     const nodes = [(await nodeOf(id)) ?? ''];
     for (let move = 0; move < 4; move += 1) {
       const from = nodes.at(-1) ?? '';
-      await fleet.nodes.setCordoned(from, true);
+      await fleet.hosts.nodes.setCordoned(from, true);
       expect(draining?.advance(from, [id])).toBe(true);
       await expect.poll(() => draining?.isBusyOn(from)).toBe(false);
-      await fleet.nodes.setCordoned(from, false);
+      await fleet.hosts.nodes.setCordoned(from, false);
       nodes.push((await nodeOf(id)) ?? '');
     }
     const [first = '', second = ''] = nodes;
@@ -238,13 +238,13 @@ describe('a drain', () => {
     const { id } = await fleet.plane.snapshotting.create(source, request);
     const homeOf = async () => (await fleet.store.findSnapshotRow(id))?.node;
     expect(await homeOf()).toBe('b');
-    await fleet.nodes.setCordoned('b', true);
+    await fleet.hosts.nodes.setCordoned('b', true);
     const { draining } = fleet.plane;
     expect(draining?.advance('b', [])).toBe(true);
     await expect.poll(() => draining?.advance('b', [])).toBe(false);
     expect(await homeOf()).toBeNull();
     expect(at('b').runtime.snapshotIds.size).toBe(0);
-    await expect(fleet.nodes.runtime.snapshots.verify(id)).rejects.toMatchObject({ status: 503 });
+    await expect(fleet.plane.inspecting.verify(id)).rejects.toMatchObject({ status: 503 });
     expect(await nodeOf(await create({ snapshot: id }))).toBe('a');
     expect([await homeOf(), at('a').runtime.snapshotIds.has(id)]).toEqual(['a', true]);
   });

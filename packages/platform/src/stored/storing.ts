@@ -1,10 +1,11 @@
 import { ApiError, conflict } from '@skerry/contract/error';
 import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Copies } from '../hosts/copies.ts';
+import type { Hosts } from '../hosts/hosts.ts';
+import { builderLease } from '../hosts/ownership.ts';
 import type { Ids } from '../ids.ts';
 import type { Log } from '../log.ts';
-import type { Copies } from '../nodes/copies.ts';
-import { builderLease } from '../nodes/ownership.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Transitions } from '../sandboxes/transitions.ts';
 import type { SandboxRow } from '../store/rows.ts';
@@ -42,10 +43,8 @@ export interface StoringOptions {
   copies: Copies;
   snapshotting: Pick<Snapshotting, 'copyPaused'>;
   transitions: Pick<Transitions, 'current'>;
-  /** Whether this server acts for a node that answers. */
-  canReach: (node: string | null) => boolean;
-  /** Whether this server stores images, and removes what is of no use: one of several does. */
-  isBuilder: () => boolean;
+  /** One of several servers, which builds templates, stores images and removes what is of no use. */
+  hosts: Pick<Hosts, 'canReach' | 'isBuilder'>;
   /** The image below the files of a sandbox or a snapshot. */
   rootfsOf: (row: { buildId: string | null }) => Promise<string>;
   clock: Clock;
@@ -65,8 +64,7 @@ interface Work {
 
 /** Does nothing before the first `soon`. What an earlier process left is taken up then: its incomplete copies are removed. */
 export const createStoring = (options: StoringOptions): Storing => {
-  const { store, copies, snapshotting, transitions, canReach, isBuilder, rootfsOf, clock, ids, log } =
-    options;
+  const { store, hosts, copies, snapshotting, transitions, rootfsOf, clock, ids, log } = options;
   const turns = createTurns(COPIES_AT_A_TIME);
   const works = new Map<string, Work>();
   const problems = new Map<string, string>();
@@ -145,14 +143,14 @@ export const createStoring = (options: StoringOptions): Storing => {
   };
 
   const isUseless = async ({ subject }: Work): Promise<boolean> => {
-    if (subject.kind === 'image') return !isBuilder();
+    if (subject.kind === 'image') return !hosts.isBuilder;
     if (subject.kind === 'snapshot') return (await store.findSnapshotRow(subject.id))?.state !== 'ready';
     const row = await store.findSandbox(subject.id);
     return row?.state !== 'paused' || row.pausedAt !== subject.pausedAt;
   };
 
   const mayBegin = (subject: Unstored): boolean =>
-    (subject.kind === 'image' ? isBuilder() && copies.hasNodes() : canReach(subject.node)) &&
+    (subject.kind === 'image' ? hosts.isBuilder && copies.hasNodes() : hosts.canReach(subject.node)) &&
     retries.isDue(toKey(subject)) &&
     (subject.kind !== 'sandbox' || transitions.current(subject.id) === undefined);
 
@@ -200,7 +198,7 @@ export const createStoring = (options: StoringOptions): Storing => {
       if (closing.signal.aborted || row?.state !== 'paused') return false;
       if ((await find(row)) === undefined) {
         const { node, pausedAt } = row;
-        if (node === null || !canReach(node)) return false;
+        if (node === null || !hosts.canReach(node)) return false;
         await transitions.current(id)?.over;
         if (closing.signal.aborted) return false;
         await begin({ kind: 'sandbox', id, node, pausedAt }).over;
@@ -212,7 +210,7 @@ export const createStoring = (options: StoringOptions): Storing => {
       const isStored = async () => (await store.findStored({ snapshotId: id })) !== undefined;
       if (await isStored()) return true;
       const subject = (await store.listUnstored()).find((one) => one.kind === 'snapshot' && one.id === id);
-      if (closing.signal.aborted || subject === undefined || !canReach(toNode(subject))) return false;
+      if (closing.signal.aborted || subject === undefined || !hosts.canReach(toNode(subject))) return false;
       await begin(subject).over;
       return isStored();
     },

@@ -1,5 +1,5 @@
-import type { NodeView } from '../nodes/node-view.ts';
-import type { Nodes } from '../nodes/nodes.ts';
+import type { Hosts } from '../hosts/hosts.ts';
+import type { NodeView } from '../hosts/node-list.ts';
 import type { SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 
@@ -16,22 +16,20 @@ export interface Census {
 /** Rejects when the database cannot be read. */
 export const takeCensus = async ({
   store,
-  nodes,
-  hasBlobs,
+  hosts,
 }: {
   store: Pick<Store, 'countByState' | 'listUnstored'>;
-  nodes: Pick<Nodes, 'list' | 'owns' | 'isBuilder'> | undefined;
-  hasBlobs: boolean;
+  hosts: Pick<Hosts, 'nodes' | 'owns' | 'isBuilder' | 'copies'>;
 }): Promise<Census> => {
-  const owns = (node: string | null): boolean => nodes?.owns(node) ?? true;
+  const { owns } = hosts;
   const [counts, views, unstored] = await Promise.all([
     store.countByState(),
-    nodes?.list() ?? [],
-    hasBlobs ? store.listUnstored() : undefined,
+    hosts.nodes.list(),
+    hosts.copies && store.listUnstored(),
   ]);
   return {
     sandboxes: counts.filter(({ node }) => owns(node)),
     nodes: views.map((view) => ({ ...view, isOwn: owns(view.name) })),
-    unstored: unstored?.filter((one) => (one.kind === 'image' ? nodes?.isBuilder : owns(one.node))).length,
+    unstored: unstored?.filter((one) => (one.kind === 'image' ? hosts.isBuilder : owns(one.node))).length,
   };
 };

@@ -1,6 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
 import { expect, it } from 'vitest';
-import { ElsewhereError } from '../nodes/elsewhere.ts';
+import { ElsewhereError } from '../hosts/elsewhere.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { reportOperation } from './report-operation.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';

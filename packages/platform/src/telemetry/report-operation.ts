@@ -1,6 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
 import type { Clock } from '../clock.ts';
-import { ElsewhereError } from '../nodes/elsewhere.ts';
+import { ElsewhereError } from '../hosts/elsewhere.ts';
 import type { Operation, Telemetry } from './telemetry.ts';
 
 /**

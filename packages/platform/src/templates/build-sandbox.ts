@@ -1,14 +1,14 @@
-import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { BuildLog } from './build-log.ts';
 import { runBuildStep } from './build-steps.ts';
+import { keepImage } from './cache/keep-image.ts';
 import type { MountCaches } from './mounts/mount-caches.ts';
 import { createMounting } from './mounts/mounting.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';
 import type { PlacedStep } from './step-place.ts';
-import type { TemplateImages } from './template-images.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 import { createCopying, type WithStage } from './uploads/run-copy.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
@@ -18,7 +18,7 @@ export interface SandboxBuild extends BuildSandbox {
   log: BuildLog;
   beforeStep: (step: PlacedStep) => void;
   /** Called with the sandbox as the step has left it. */
-  afterStep: (step: PlacedStep, instance: Instance) => Promise<void>;
+  afterStep: (step: PlacedStep, hosted: HostedInstance) => Promise<void>;
 }
 
 const FINALIZE = 'finalize';
@@ -30,8 +30,7 @@ const FINALIZE = 'finalize';
 export const buildInSandbox = async (
   build: SandboxBuild,
   {
-    runtime,
-    images,
+    hosts,
     contexts,
     caches,
     withStage,
@@ -39,8 +38,7 @@ export const buildInSandbox = async (
     log: serverLog,
     limits: { buildTimeoutMs },
   }: {
-    runtime: Runtime;
-    images: TemplateImages;
+    hosts: Pick<Hosts, 'forBuild'>;
     contexts: ContextStore | undefined;
     caches: MountCaches | undefined;
     withStage: WithStage;
@@ -51,27 +49,21 @@ export const buildInSandbox = async (
 ): Promise<{ digest: string; sizeBytes: number }> => {
   const { steps, log, signal, beforeStep, afterStep } = build;
   let name = String(steps[0]?.number ?? FINALIZE);
-  return withSandbox(
-    { ...build, toStep: () => name },
-    { runtime, clock, log: serverLog },
-    async (instance) => {
-      const runner = createSandboxRunner(instance);
-      const copying = createCopying(instance, { contexts, withStage });
-      const mounting = createMounting(instance, { caches, copying, templateId: build.templateId, log });
-      for (const placed of steps) {
-        const { number } = placed;
-        beforeStep(placed);
-        name = String(number);
-        await runBuildStep(placed, { runner, copying, mounting, clock, buildTimeoutMs, log, name, signal });
-        await afterStep(placed, instance);
-      }
-      name = FINALIZE;
-      log.add({ level: 'info', message: 'writing the image', step: name });
-      await instance.pause({ memory: false });
-      const file = images.toUnfinished(build.instanceId);
-      const made = await instance.exportImage({ path: file, signal });
-      await images.keep({ file, digest: made.digest });
-      return made;
-    },
-  );
+  return withSandbox({ ...build, toStep: () => name }, { hosts, clock, log: serverLog }, async (hosted) => {
+    const { host, instance } = hosted;
+    const runner = createSandboxRunner(instance);
+    const copying = createCopying(instance, { contexts, withStage });
+    const mounting = createMounting(instance, { caches, copying, templateId: build.templateId, log });
+    for (const placed of steps) {
+      const { number } = placed;
+      beforeStep(placed);
+      name = String(number);
+      await runBuildStep(placed, { runner, copying, mounting, clock, buildTimeoutMs, log, name, signal });
+      await afterStep(placed, hosted);
+    }
+    name = FINALIZE;
+    log.add({ level: 'info', message: 'writing the image', step: name });
+    await instance.pause({ memory: false });
+    return keepImage(host, build.instanceId, (path) => instance.exportImage({ path, signal }));
+  });
 };

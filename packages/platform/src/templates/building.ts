@@ -1,10 +1,11 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
-import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Hosts } from '../hosts/hosts.ts';
+import { NodeUnreachableError } from '../hosts/unreachable.ts';
 import { type Ids, toBuildId } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { BuildReason, BuildRow, NewBuild } from '../store/build-rows.ts';
 import type { Store } from '../store/store.ts';
@@ -71,11 +72,9 @@ export interface Building {
 
 export interface BuildingOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Hosts;
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
   snapshotting: Pick<Snapshotting, 'checkpoint' | 'captureFiles' | 'release' | 'collect'>;
-  /** Whether this server builds templates, which one of several does. */
-  isBuilder: () => boolean;
   /** Keys of the cache are derived from it. */
   secret: string;
   /** The files that steps copy. */
@@ -103,7 +102,7 @@ const canceled: BuildReason = { message: 'the build was canceled' };
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createBuilding = (options: BuildingOptions): Building => {
-  const { store, runtime, images, contexts, imports, snapshotting, clock, ids, log, limits } = options;
+  const { store, hosts, images, contexts, imports, snapshotting, clock, ids, log, limits } = options;
   const turns = createTurns(MAX_CONCURRENT);
   const running = new Map<string, { templateId: string; abort: AbortController; done: Promise<void> }>();
   const closing = new AbortController();
@@ -111,7 +110,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
   let collecting: Promise<void> = Promise.resolve();
 
   const requireImages = (): TemplateImages => {
-    if (images.templates && runtime.features.imageExport) return images.templates;
+    if (images.templates && hosts.features.imageExport) return images.templates;
     throw unimplemented('the runtime of this server cannot build templates');
   };
   const cache = createBuildCache(options);
@@ -307,7 +306,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
     isBusy: () => running.size > 0,
     isBuilding: (instanceId) => making.uses(instanceId),
     collect: async () => {
-      if (!options.isBuilder()) {
+      if (!hosts.isBuilder) {
         // What a build has made is on no record yet.
         if ((await store.listBuildIds('building')).length === 0) await collect();
         return;

@@ -1,5 +1,5 @@
-import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -46,7 +46,7 @@ export interface Making {
 
 export interface MakingOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Hosts;
   base: InstallationImage;
   /** Throws `unimplemented` where templates cannot be built. */
   requireImages(): TemplateImages;
@@ -67,7 +67,7 @@ interface StageSandbox extends Pick<FilesBuild, 'build' | 'limits' | 'log' | 'si
 }
 
 export const createMaking = (options: MakingOptions): Making => {
-  const { runtime, requireImages, contexts, caches, ids, limits } = options;
+  const { hosts, requireImages, contexts, caches, ids, limits } = options;
   const shared = createSharedWork();
   const instances = new Set<string>();
 
@@ -90,10 +90,10 @@ export const createMaking = (options: MakingOptions): Making => {
         withId((id) => {
           const { rootfs } = stages.get(index) as StageFiles;
           const stage = { ...sandbox, templateId, instanceId: id, origin: { rootfs } };
-          return withSandbox(stage, options, work);
+          return withSandbox(stage, options, ({ instance }) => work(instance));
         });
       using share = shared.begin(sandbox.build.id);
-      const base = { ...from, image: from.identity, level: runtime.features.level, diskMb };
+      const base = { ...from, image: from.identity, level: hosts.features.level, diskMb };
       const { image, imageBytes, place, cacheKey } = await makeFiles(
         { ...sandbox, instanceId, plan, base, stages, share },
         { ...options, images, contexts, caches, withStage },

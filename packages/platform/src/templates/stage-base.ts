@@ -11,7 +11,7 @@ import { type PulledBase, pullBase } from './cache/pull-base.ts';
 import type { SharedWork, WorkShare } from './cache/shared-work.ts';
 import type { ImageCommand } from './inherit-start.ts';
 import { accountForm, DEFAULT_PATH, type Place, toFirstPlace } from './step-place.ts';
-import type { InstallationImage } from './template-images.ts';
+import type { InstallationImage, TemplateImages } from './template-images.ts';
 
 /** The files of one build. */
 export interface Made {
@@ -39,6 +39,7 @@ export interface StageFiles {
 }
 
 export interface StageBaseOptions extends ExportOptions {
+  images: TemplateImages;
   buildId: string;
   store: Pick<Store, 'findBuild'>;
   base: InstallationImage;

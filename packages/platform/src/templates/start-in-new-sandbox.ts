@@ -1,4 +1,4 @@
-import type { Instance, Runtime } from '@skerry/runtime';
+import type { Features, Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { setUpAgent } from '../sandboxes/agent.ts';
 import type { BuildRow, StartCommands } from '../store/build-rows.ts';
@@ -11,9 +11,9 @@ import { startAndWait } from './start-commands.ts';
 /** The checkpoint of a build; null where this server cannot restore it, or not at the size of the build. */
 export const findCheckpoint = async (
   build: BuildRow,
-  { store, runtime }: { store: Pick<Store, 'findSnapshotRow'>; runtime: Pick<Runtime, 'features'> },
+  { store, features }: { store: Pick<Store, 'findSnapshotRow'>; features: Features },
 ): Promise<SnapshotRow | null> => {
-  if (build.checkpointId === null || !runtime.features.snapshot.memory) return null;
+  if (build.checkpointId === null || !features.snapshot.memory) return null;
   const found = await store.findSnapshotRow(build.checkpointId);
   const isUsable =
     found?.state === 'ready' &&

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
+import { createOneMachine } from '../hosts/one-machine.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
 import { startInSandbox } from './start-in-sandbox.ts';
@@ -24,7 +25,8 @@ it('a build whose sandbox cannot be stopped leaves no checkpoint', async () => {
     signal: new AbortController().signal,
   };
   const { snapshotting } = plane;
-  const options = { runtime, snapshotting, clock: createSystemClock(), log: createRecordingLog().log };
+  const hosts = createOneMachine({ runtime });
+  const options = { hosts, snapshotting, clock: createSystemClock(), log: createRecordingLog().log };
   runtime.fail('stop', new Error('it does not stop'));
   await expect(startInSandbox(phase, options)).rejects.toThrow('it does not stop');
   expect(runtime.log.some((line) => line.startsWith('snapshot i1'))).toBe(true);

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { hashToken } from '@skerry/contract/agent-access';
-import { type Instance, isRuntimeError, type Runtime, RuntimeLostError } from '@skerry/runtime';
+import { type Instance, isRuntimeError, RuntimeLostError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { BuildRow, StartCommands } from '../store/build-rows.ts';
@@ -21,7 +22,7 @@ export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'orig
 }
 
 export interface StartPhaseOptions {
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'forBuild' | 'features'>;
   snapshotting: Pick<Snapshotting, 'checkpoint' | 'release'>;
   clock: Clock;
   log: Log;
@@ -49,7 +50,8 @@ export const startInSandbox = async (
   const toStep = () => 'finalize';
   const sandbox = { ...phase, templateId: build.templateId, accessTokenSha256, toStep };
   let checkpointId: string | null = null;
-  const work = async (instance: Instance, edgeNonce: string): Promise<void> => {
+  const work = async (hosted: HostedInstance, edgeNonce: string): Promise<void> => {
+    const { instance } = hosted;
     if (commands.startCmd !== null) info(`START ${commands.startCmd}`);
     if (commands.readyCmd !== null) info(`waiting for ${commands.readyCmd}`);
     else if (commands.exposedPorts !== undefined)
@@ -73,7 +75,7 @@ export const startInSandbox = async (
     }
     if (commands.startCmd === null) return;
     await requireFreeDisk(instance, build);
-    checkpointId = await keepProcesses(instance, phase, options);
+    checkpointId = await keepProcesses(hosted, phase, options);
   };
   try {
     await withSandbox(sandbox, options, work);
@@ -98,14 +100,14 @@ const requireFreeDisk = async (instance: Instance, { minFreeDiskMb }: BuildRow):
 };
 
 const keepProcesses = async (
-  instance: Instance,
+  hosted: HostedInstance,
   { build, log: buildLog }: BuildStartPhase,
-  { runtime, snapshotting, log }: StartPhaseOptions,
+  { hosts, snapshotting, log }: StartPhaseOptions,
 ): Promise<string | null> => {
-  if (!runtime.features.snapshot.memory) return null;
+  if (!hosts.features.snapshot.memory) return null;
   buildLog.add({ level: 'info', message: 'keeping the running processes', step: 'finalize' });
   try {
-    return await snapshotting.checkpoint(instance, build);
+    return await snapshotting.checkpoint(hosted, build);
   } catch (error) {
     if (isRuntimeError(error, 'exhausted') || error instanceof RuntimeLostError) throw error;
     log.warn('the processes of a build could not be kept', { buildId: build.id, error });

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ImageConfig } from '../store/cache/cache-rows.ts';
 
-/** Makes and keeps the images of templates. The port of the platform; the composition root implements it. */
+/** Where the images of templates are, and what makes them. */
 export interface TemplateImages {
   /** Throws `UnusableImageError` for what is no image reference. */
   check(reference: string): void;
@@ -49,9 +49,6 @@ export interface TemplateImages {
         signal: AbortSignal;
       }) => Promise<{ archive: Readable; sizeBytes: number }>)
     | undefined;
-  /** The path at which the runtime writes a new image of that name, which `keep` then moves to its place. */
-  toUnfinished(name: string): string;
-  keep(options: { file: string; digest: string }): Promise<void>;
   /** The path of an image, as an instance needs it. */
   toPath(digest: string): string;
   /**
@@ -65,6 +62,16 @@ export interface TemplateImages {
   /** Idempotent. A pull that reads it goes on. */
   removeLayer(digest: string): Promise<void>;
 }
+
+/** Where a host keeps the images that its runtime writes. */
+export interface ImageFolder {
+  /** The path at which the runtime writes a new image of that name, which `keep` then moves to its place. */
+  toUnfinished(name: string): string;
+  keep(options: { file: string; digest: string }): Promise<void>;
+}
+
+/** Makes and keeps the images of templates on one host. The port of the platform; the composition root implements it. */
+export type HostImages = TemplateImages & ImageFolder;
 
 /** A layer of an image, as its registry has it. */
 export interface KeptLayer {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
+import { createOneMachine } from '../hosts/one-machine.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
 import { withSandbox } from './with-sandbox.ts';
@@ -19,7 +20,11 @@ const use = (work: () => Promise<void> = async () => undefined): Promise<void> =
     signal: new AbortController().signal,
   };
   const { log } = createRecordingLog();
-  return withSandbox(sandbox, { runtime: fixture.runtime, clock: createSystemClock(), log }, work);
+  return withSandbox(
+    sandbox,
+    { hosts: createOneMachine({ runtime: fixture.runtime }), clock: createSystemClock(), log },
+    work,
+  );
 };
 const listInstances = async (): Promise<string[]> => {
   const ids: string[] = [];

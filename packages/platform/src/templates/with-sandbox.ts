@@ -1,17 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import {
-  type Instance,
-  type InstanceOrigin,
-  type InstanceSettings,
-  isRuntimeError,
-  type Runtime,
-} from '@skerry/runtime';
+import { type Instance, type InstanceOrigin, type InstanceSettings, isRuntimeError } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
+import type { Host, HostedInstance, Hosts } from '../hosts/hosts.ts';
+import { NodeUnreachableError } from '../hosts/unreachable.ts';
 import type { Log } from '../log.ts';
-import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import { initAgent } from '../sandboxes/agent.ts';
-import { findInstance } from '../sandboxes/find-instance.ts';
+import { findInstanceOn } from '../sandboxes/find-instance.ts';
 import { retryWhenLost } from '../sandboxes/retry-when-lost.ts';
 import { BuildError } from './build-error.ts';
 
@@ -39,24 +34,30 @@ export class LostSnapshotError extends Error {}
  */
 export const withSandbox = async <T>(
   sandbox: BuildSandbox,
-  { runtime, clock, log }: { runtime: Runtime; clock: Clock; log: Log },
-  work: (instance: Instance, edgeNonce: string) => Promise<T>,
+  { hosts, clock, log }: { hosts: Pick<Hosts, 'forBuild'>; clock: Clock; log: Log },
+  work: (hosted: HostedInstance, edgeNonce: string) => Promise<T>,
 ): Promise<T> => {
   const { instanceId: id, templateId, origin, limits, accessTokenSha256, toStep, signal } = sandbox;
+  let host: Host | undefined;
   let instance: Instance | undefined;
   // The runtime may have been lost with the answer of the create, or with the instance as this process knew it.
   const end = (): Promise<void> =>
     retryWhenLost(async () => {
-      const found = instance ?? (await findInstance(runtime, id));
+      const found = instance ?? (host && (await findInstanceOn(host, id)));
       instance = undefined;
       await found?.stop();
     });
+  const create = async (): Promise<HostedInstance> => {
+    host = await hosts.forBuild(origin);
+    const spec = { id, hostname: id, limits, network: OPEN_NETWORK, ...(await host.prepare(origin)) };
+    return { host, instance: await host.runtime.create(spec, { signal }) };
+  };
   try {
-    const spec = { id, hostname: id, limits, network: OPEN_NETWORK, ...origin };
-    instance = await runtime.create(spec, { signal }).catch((error: unknown) => {
+    const hosted = await create().catch((error: unknown) => {
       const isLost = isRuntimeError(error, 'not_found') || isRuntimeError(error, 'damaged');
       throw 'snapshot' in origin && isLost ? new LostSnapshotError(error.message, { cause: error }) : error;
     });
+    instance = hosted.instance;
     const edgeNonce = randomBytes(32).toString('hex');
     await initAgent(
       instance,
@@ -73,7 +74,7 @@ export const withSandbox = async <T>(
       },
       { signal },
     );
-    const result = await work(instance, edgeNonce);
+    const result = await work(hosted, edgeNonce);
     await end();
     return result;
   } catch (error) {

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import type { Route } from '@skerry/contract/directory';
 import type { Features, NetworkPolicy } from '@skerry/runtime';
 import { createSystemClock } from '../clock.ts';
+import { type ControlPlane, createControlPlane } from '../control-plane/control-plane.ts';
+import { createOneMachine } from '../hosts/one-machine.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
-import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import type { PauseKind, SandboxRow, TemplateRow } from '../store/rows.ts';
 import { createStore } from '../store/sqlite.ts';
@@ -61,7 +62,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const makePlane = async (on: FaultyRuntime, limits = {}): Promise<ControlPlane> => {
     const made = createControlPlane({
       store,
-      runtime: on,
+      hosts: createOneMachine({ runtime: on, images }),
       images: { base: { rootfs: '/' }, templates: images },
       secret: 'secret',
       clock: createSystemClock(),
@@ -94,10 +95,11 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
         secure: true,
         network,
       };
-      return (await fixture.plane.lifecycle.create({ template, timeoutMs, autoPause, ...rest })).id;
+      return (await fixture.plane.creating.create({ template, timeoutMs, autoPause, ...rest })).id;
     },
     addStarted: async (name, { readyCmd, hasCheckpoint = false }) => {
-      const { plane } = fixture;
+      const { plane, runtime: on } = fixture;
+      const host = createOneMachine({ runtime: on }).of(null);
       const id = createRandomIds().buildId();
       const { cpuCount, memoryMb, diskMb } = template;
       const of = { id, createdAt: 0, cpuCount, memoryMb, diskMb, minFreeDiskMb: 0, tags: ['default'] };
@@ -106,7 +108,10 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       await store.startBuild(id, 0);
       await images.add(name);
       const checkpointId = hasCheckpoint
-        ? await plane.snapshotting.checkpoint(await fixture.runtime.get(await fixture.create()), build)
+        ? await plane.snapshotting.checkpoint(
+            { host, instance: await fixture.runtime.get(await fixture.create()) },
+            build,
+          )
         : null;
       const start = { startCmd: 'serve', readyCmd, user: 'user', workdir: '/', env: {} };
       const made = { finishedAt: 0, image: name, imageBytes: 0, env: {}, start, checkpointId };

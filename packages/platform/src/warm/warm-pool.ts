@@ -1,5 +1,6 @@
-import type { Instance, InstanceOrigin, InstanceSettings, NetworkPolicy, Runtime } from '@skerry/runtime';
+import type { Instance, InstanceOrigin, InstanceSettings, NetworkPolicy } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Hosts } from '../hosts/hosts.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -52,24 +53,16 @@ export interface WarmPool {
 
 export interface WarmPoolOptions {
   store: Pick<Store, 'addWarm' | 'removeWarm' | 'listWarm'>;
-  /** The place; null: this host. */
+  /** Its host; null: this machine. */
   node: string | null;
-  runtime: Pick<Runtime, 'create' | 'get' | 'features'>;
+  hosts: Pick<Hosts, 'of' | 'features' | 'warmRoomOf'>;
   ids: Pick<Ids, 'sandboxId'>;
   clock: Pick<Clock, 'now'>;
   log: Log;
   limits: Pick<Limits, 'warmMin' | 'warmMax' | 'startTimeoutMs'>;
   telemetry: Pick<Telemetry, 'onWarmClaim'>;
-  room(): WarmRoom;
 }
 
-/**
- * What may be done in a place: start instances, only stop them, as when memory is short, or neither, as when it does not answer.
- */
-export type WarmRoom = 'free' | 'short' | 'unknown';
-
-/** Memory of a machine: with less than this available, no sandbox is started in advance. */
-export const SPARE_MEMORY = 0.1;
 const DEMAND_WINDOW_MS = 60_000;
 /**
  * By then the first command of a sandbox that was just created has finished. Never postponed: also a stream of
@@ -91,8 +84,9 @@ interface Kind {
 }
 
 export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
-  const { store, runtime, ids, clock, log, limits, telemetry } = options;
+  const { store, hosts, ids, clock, log, limits, telemetry } = options;
   const { node } = options;
+  const room = () => hosts.warmRoomOf(node);
   const kinds = new Map<string, Kind>();
   let baseKey: string | undefined;
   let closed = false;
@@ -143,11 +137,13 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
 
   const make = async (kind: Kind): Promise<void> => {
     const id = ids.sandboxId();
-    const { level } = runtime.features;
+    const { level } = hosts.features;
     await store.addWarm({ id, spec: JSON.stringify({ level, ...kind.spec }), createdAt: clock.now(), node });
     try {
+      const host = hosts.of(node);
+      const spec = await host.prepare(kind.spec);
       const signal = AbortSignal.timeout(limits.startTimeoutMs);
-      const instance = await runtime.create({ id, hostname: id, ...kind.spec }, { signal });
+      const instance = await host.runtime.create({ id, hostname: id, ...spec }, { signal });
       if (!closed) keep(kind, instance);
     } catch (error) {
       await store.removeWarm(id);
@@ -156,13 +152,9 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
   };
 
   const adjustKind = async (key: string, kind: Kind): Promise<void> => {
-    while (!closed && kind.ready.length < target(kind) && options.room() === 'free') await make(kind);
-    const isShort = () => options.room() === 'short';
-    while (
-      kind.ready.length > 0 &&
-      options.room() !== 'unknown' &&
-      (kind.ready.length > target(kind) || isShort())
-    ) {
+    while (!closed && kind.ready.length < target(kind) && room() === 'free') await make(kind);
+    const isShort = () => room() === 'short';
+    while (kind.ready.length > 0 && room() !== 'unknown' && (kind.ready.length > target(kind) || isShort())) {
       const surplus = take(kind);
       if (surplus !== undefined) await discard(surplus);
     }
@@ -204,9 +196,9 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
     },
     start: async (base) => {
       baseKey = toKey(base);
-      const { level } = runtime.features;
+      const { level } = hosts.features;
       for (const row of (await store.listWarm()).filter((one) => one.node === node)) {
-        const instance = await findInstance(runtime, row.id);
+        const instance = await findInstance(hosts, row);
         const { level: itsLevel, ...spec } = JSON.parse(row.spec) as WarmSpec & { level?: string };
         if (instance === undefined) await store.removeWarm(row.id);
         // Callers of this server rely on the isolation level that it starts sandboxes at.

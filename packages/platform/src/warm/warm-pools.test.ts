@@ -1,7 +1,7 @@
 import { RuntimeError } from '@skerry/runtime';
 import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { describe, expect, it } from 'vitest';
-import { useFleet } from '../nodes/testing/fleet-fixture.ts';
+import { useFleet } from '../hosts/testing/fleet-fixture.ts';
 
 const fleet = useFleet({ limits: { warmMin: 1, warmMax: 1 } });
 
@@ -54,16 +54,16 @@ describe('sandboxes that are started in advance on nodes', () => {
     await fleet.start(['a', 'b', 'c']);
     const before = await untilOn('a', 'b', 'c');
     fleet.at('c').down();
-    await fleet.nodes.setCordoned('a', true);
+    await fleet.hosts.nodes.setCordoned('a', true);
     await untilOn('b', 'c');
     fleet.at('b').up(0.95 * 2 ** 30);
-    fleet.plane.adjustWarm();
+    fleet.plane.nodeEvents.onCordon();
     await untilOn('c');
     expect(await waiting()).toEqual({ c: before.c });
     fleet.at('c').up();
     await expect.poll(fleet.states).toMatchObject({ c: 'ready' });
     expect(await fleet.create()).toBe(before.c);
-    await fleet.nodes.setCordoned('a', false);
+    await fleet.hosts.nodes.setCordoned('a', false);
     await untilOn('a', 'c');
   });
 
@@ -80,7 +80,7 @@ describe('sandboxes that are started in advance on nodes', () => {
     await fleet.start(['a', 'b']);
     await untilOn('a', 'b');
     fleet.at('b').down();
-    await fleet.nodes.forget('b', fleet.plane.abandonNode);
+    await fleet.hosts.nodes.forget('b', fleet.plane.nodeEvents.abandon);
     expect((await fleet.store.listWarm()).map(({ node }) => node)).toEqual(['a']);
   });
 });

@@ -1,11 +1,6 @@
 import type { Instance } from '@skerry/runtime';
-import {
-  createWarmPool,
-  type WarmPool,
-  type WarmPoolOptions,
-  type WarmRoom,
-  type WarmSpec,
-} from './warm-pool.ts';
+import type { Hosts } from '../hosts/hosts.ts';
+import { createWarmPool, type WarmPool, type WarmPoolOptions, type WarmSpec } from './warm-pool.ts';
 
 /** The warm pools of all places: one of this host, or one of each node for which this server acts. */
 export interface WarmPools {
@@ -17,7 +12,7 @@ export interface WarmPools {
   giveBack(spec: WarmSpec, node: string | null, instance: Instance): void;
   /** Stops all warm instances of a place, so that it has room. Resolves with their number. */
   evict(node: string | null): Promise<number>;
-  /** Sets the kind to which `warmMin` applies, and opens the pool of this host, unless all places are nodes. */
+  /** Sets the kind to which `warmMin` applies, and opens the pools of the hosts that answer now. */
   start(base: WarmSpec): Promise<void>;
   /** Opens the pool of a node, or goes on with it. Rejects when the node does not answer; it is called again then. */
   open(node: string): Promise<void>;
@@ -29,21 +24,18 @@ export interface WarmPools {
   close(): Promise<void>;
 }
 
-export interface WarmPoolsOptions extends Omit<WarmPoolOptions, 'node' | 'room'> {
-  /** Whether all places are nodes. */
-  isOnNodes: boolean;
-  roomOf(node: string | null): WarmRoom;
+export interface WarmPoolsOptions extends Omit<WarmPoolOptions, 'node'> {
+  hosts: WarmPoolOptions['hosts'] & Pick<Hosts, 'reachable'>;
 }
 
 export const createWarmPools = (options: WarmPoolsOptions): WarmPools => {
-  const { isOnNodes, roomOf } = options;
   const pools = new Map<string | null, WarmPool>();
   const leaving = new Set<Promise<void>>();
   let base: WarmSpec | undefined;
 
   const add = async (node: string | null): Promise<void> => {
     if (base === undefined || pools.has(node)) return;
-    const pool = createWarmPool({ ...options, node, room: () => roomOf(node) });
+    const pool = createWarmPool({ ...options, node });
     pools.set(node, pool);
     await pool.start(base).catch(async (error: unknown) => {
       if (pools.get(node) === pool) pools.delete(node);
@@ -60,9 +52,8 @@ export const createWarmPools = (options: WarmPoolsOptions): WarmPools => {
     evict: async (node) => (await pools.get(node)?.evict()) ?? 0,
     start: async (spec) => {
       base = spec;
-      if (isOnNodes) return;
-      await add(null);
-      void pools.get(null)?.adjust();
+      await Promise.all(options.hosts.reachable().map(({ node }) => add(node)));
+      for (const pool of pools.values()) void pool.adjust();
     },
     open: async (node) => {
       await add(node);

@@ -1,5 +1,6 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import { createSystemClock } from '../../clock.ts';
+import { createOneMachine } from '../../hosts/one-machine.ts';
 import { createRandomIds } from '../../ids.ts';
 import { defaultLimits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
@@ -42,7 +43,8 @@ export const rebuildImage = async ({
     limits,
     signal,
   };
-  return withSandbox(sandbox, { runtime, clock: createSystemClock(), log }, async (instance) => {
+  const hosts = createOneMachine({ runtime });
+  return withSandbox(sandbox, { hosts, clock: createSystemClock(), log }, async ({ instance }) => {
     const last: string[] = [];
     const onLine = (line: string): void => {
       if (last.push(line) > SHOWN_LINES) last.shift();

@@ -1,5 +1,6 @@
-import { type Instance, isRuntimeError, type Runtime, RuntimeLostError } from '@skerry/runtime';
+import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
 import type { Clock } from '../../clock.ts';
+import type { HostedInstance, Hosts } from '../../hosts/hosts.ts';
 import type { Limits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
@@ -28,7 +29,7 @@ export interface BuildCache {
    * earlier result of that key is left either. Rejects when the runtime is lost or `signal` aborted.
    */
   keepFiles(
-    instance: Instance,
+    hosted: HostedInstance,
     place: Place,
     options: { build: BuildRow; signal: AbortSignal },
   ): Promise<string | undefined>;
@@ -48,7 +49,7 @@ export interface BuildCache {
 
 export interface BuildCacheOptions {
   store: Store;
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'snapshots' | 'features'>;
   snapshotting: Pick<Snapshotting, 'captureFiles' | 'release'>;
   images: { templates?: Pick<TemplateImages, 'listLayers' | 'removeLayer'> | undefined };
   clock: Clock;
@@ -62,7 +63,7 @@ const MAX_COUNT = 1_000;
 const MAX_DESCRIPTION_LENGTH = 200;
 
 export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
-  const { store, runtime, snapshotting, images, clock, log, limits } = options;
+  const { store, hosts, snapshotting, images, clock, log, limits } = options;
   const isOn = limits.buildCacheMb > 0;
 
   const keep = (
@@ -79,7 +80,7 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
     const entries = await store.listCached();
     const sizeOf = new Map<string, number>();
     if (entries.some(({ snapshotId }) => snapshotId !== null))
-      for await (const { id, sizeBytes } of runtime.snapshots.list()) sizeOf.set(id, sizeBytes);
+      for await (const { snapshot } of hosts.snapshots()) sizeOf.set(snapshot.id, snapshot.sizeBytes);
     const results = entries.map((entry) => {
       const { snapshotId, imageBytes, isImageShared } = entry;
       const filesBytes = snapshotId === null ? 0 : (sizeOf.get(snapshotId) ?? 0);
@@ -117,12 +118,12 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
       await store.touchCached(entry.key, clock.now());
       return { index, entry };
     },
-    keepFiles: async (instance, place, { build, signal }) => {
+    keepFiles: async (hosted, place, { build, signal }) => {
       if (!isOn) return 'this server keeps no results';
-      if (!runtime.features.snapshot.filesystem) return 'this host cannot capture files';
+      if (!hosts.features.snapshot.filesystem) return 'this host cannot capture files';
       let snapshotId: string;
       try {
-        snapshotId = await snapshotting.captureFiles(instance, build);
+        snapshotId = await snapshotting.captureFiles(hosted, build);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof RuntimeLostError) throw error;

@@ -1,10 +1,11 @@
-import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import { isRuntimeError } from '@skerry/runtime';
+import type { Hosts } from '../../hosts/hosts.ts';
 import type { Ids } from '../../ids.ts';
 import { BuildError } from '../build-error.ts';
 import type { BuildSource } from '../build-plan.ts';
-import type { TemplateImages } from '../template-images.ts';
 import type { BuildCache } from './build-cache.ts';
 import { type BaseWork, findBase } from './find-base.ts';
+import { keepImage } from './keep-image.ts';
 import { toCacheKey } from './key-chain.ts';
 
 /** The files of a snapshot as an image with which a build begins. */
@@ -15,8 +16,7 @@ export interface ExportedBase {
 }
 
 export interface ExportOptions {
-  runtime: Pick<Runtime, 'snapshots'>;
-  images: TemplateImages;
+  hosts: Pick<Hosts, 'ofSnapshot'>;
   cache: BuildCache;
   secret: string;
   ids: Pick<Ids, 'snapshotId'>;
@@ -30,7 +30,7 @@ export interface ExportOptions {
 export const exportBase = async (
   { name, snapshot }: Pick<Extract<BuildSource, { kind: 'snapshot' }>, 'name' | 'snapshot'>,
   work: BaseWork,
-  { runtime, images, cache, secret, ids }: ExportOptions,
+  { hosts, cache, secret, ids }: ExportOptions,
 ): Promise<ExportedBase> => {
   const { log, share, signal, force } = work;
   const addLine = (message: string, level: 'debug' | 'info' = 'info'): void =>
@@ -48,14 +48,14 @@ export const exportBase = async (
     : 'no build has begun with this snapshot, or the result was removed';
   addLine(`not CACHED ${key}: ${reason}`, 'debug');
   addLine('writing the files of the snapshot into an image');
-  const file = images.toUnfinished(ids.snapshotId());
-  const made = await runtime.snapshots
-    .exportImage(snapshot.id, { path: file, signal })
-    .catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw toBuildError(name, error);
-    });
-  await images.keep({ file, digest: made.digest });
+  const fail = (error: unknown): never => {
+    signal.throwIfAborted();
+    throw toBuildError(name, error);
+  };
+  const host = await hosts.ofSnapshot(snapshot.id).catch(fail);
+  const made = await keepImage(host, ids.snapshotId(), (path) =>
+    host.runtime.snapshots.exportImage(snapshot.id, { path, signal }).catch(fail),
+  );
   const exported = { image: made.digest, imageBytes: made.sizeBytes };
   await cache.keepBase({ ...exported, config: null }, { key, description: `FROM snapshot ${name}` });
   share.done(key);

@@ -1,5 +1,6 @@
-import type { InstanceOrigin, Runtime } from '@skerry/runtime';
+import type { InstanceOrigin } from '@skerry/runtime';
 import type { Clock } from '../../clock.ts';
+import type { Hosts } from '../../hosts/hosts.ts';
 import type { Limits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import type { BuildRow } from '../../store/build-rows.ts';
@@ -29,7 +30,7 @@ export interface FilesBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' |
 }
 
 export interface FilesOptions {
-  runtime: Runtime;
+  hosts: Pick<Hosts, 'forBuild'>;
   images: TemplateImages;
   contexts: ContextStore | undefined;
   caches: MountCaches | undefined;
@@ -135,11 +136,11 @@ const makeFrom = async (
         if (own < last && !changesFiles(step)) return;
         log.add({ level: 'debug', message: `not CACHED ${at(own).key}: ${toReason(own)}`, step: name });
       },
-      afterStep: async ({ step, number }, instance) => {
+      afterStep: async ({ step, number }, hosted) => {
         const own = number - plan.stepsBefore;
         if (own === last || !changesFiles(step)) return;
         const result = { key: at(own).key, parent, description: describeStep(step) };
-        const problem = await cache.keepFiles(instance, result, { build: build.build, signal });
+        const problem = await cache.keepFiles(hosted, result, { build: build.build, signal });
         share.done(result.key);
         if (problem === undefined) parent = result.key;
         else log.add({ level: 'info', message: `not kept: ${problem}`, step: String(number) });

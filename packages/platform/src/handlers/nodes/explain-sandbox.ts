@@ -1,0 +1,44 @@
+import type { components } from '@skerry/platform-client';
+import type { NodeList } from '../../hosts/node-list.ts';
+import { PLACED_MESSAGE, PLATFORM_LOGGER } from '../../store/lifecycle-entry.ts';
+import { toLogEntry } from '../logs.ts';
+import { requireObserved } from '../observed-sandbox.ts';
+import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
+import { parseSandboxId } from '../sandbox-id.ts';
+
+type Context = Pick<HandlerContext, 'store' | 'clock' | 'storing'> & { nodes: NodeList };
+
+/** The newest; few sandboxes have more. */
+const MAX_ENTRIES = 1000;
+
+/** The handler that returns where a sandbox is, why, and what has happened to it. */
+export const createExplainHandler = ({
+  store,
+  clock,
+  nodes,
+  storing,
+}: Context): Pick<PlatformHandlers, 'GET /skerry/v1/sandboxes/{sandboxID}/explanation'> => ({
+  'GET /skerry/v1/sandboxes/{sandboxID}/explanation': async ({ params }) => {
+    const {
+      id,
+      node: name,
+      state,
+      pausedAt,
+    } = await requireObserved({ store, clock }, parseSandboxId(params));
+    const query = { sandboxId: id, logger: PLATFORM_LOGGER, order: 'desc' } as const;
+    const entries = await store.listLogEntries({ ...query, limit: MAX_ENTRIES });
+    const [placed] = await store.listLogEntries({ ...query, search: PLACED_MESSAGE, limit: 1 });
+    const node = name === null ? undefined : (await nodes.list()).find((one) => one.name === name);
+    const problem = storing?.problemOf(id);
+    const body: components['schemas']['SandboxExplanation'] = {
+      sandboxID: id,
+      ...(name !== null && { node: name }),
+      ...(node && { nodeState: node.state }),
+      ...(placed?.fields.reason !== undefined && { reason: placed.fields.reason }),
+      ...(storing && state === 'paused' && { stored: (await storing.find({ id, pausedAt })) !== undefined }),
+      ...(problem !== undefined && { problem }),
+      history: entries.toReversed().map(toLogEntry),
+    };
+    return { status: 200, body };
+  },
+});

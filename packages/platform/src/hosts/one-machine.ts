@@ -1,0 +1,76 @@
+import { freemem, totalmem } from 'node:os';
+import { ApiError, notFound } from '@skerry/contract/error';
+import type { Runtime } from '@skerry/runtime';
+import { type StorageFolders, toOwnPlace } from '../storage/storage-places.ts';
+import type { HostImages } from '../templates/template-images.ts';
+import { type Host, type Hosts, SPARE_MEMORY } from './hosts.ts';
+import { NO_SERVERS } from './other-servers.ts';
+
+/** The machine of this server as the only host. */
+export const createOneMachine = ({
+  runtime,
+  images,
+  folders,
+}: {
+  runtime: Runtime;
+  /** Absent: templates cannot be built. */
+  images?: HostImages | undefined;
+  /** Where the runtime and the composition root keep what they make, so that it can be measured. */
+  folders?: StorageFolders | undefined;
+}): Hosts => {
+  const host: Host = {
+    node: null,
+    runtime,
+    images,
+    prepare: async (origin) => origin,
+    room: () => undefined,
+  };
+  const here = async (): Promise<Host> => host;
+  return {
+    features: runtime.features,
+    reserve: async ({ without }, attempt) => {
+      const result = without?.includes(null) ? 'node_full' : await attempt(host);
+      if (result === 'node_full') throw noCapacity();
+      return result;
+    },
+    of: () => host,
+    ofSnapshot: here,
+    forBuild: here,
+    homeOf: async () => null,
+    reachable: () => [host],
+    instances: async function* () {
+      for await (const instance of runtime.list()) yield { host, instance };
+    },
+    snapshots: async function* () {
+      for await (const snapshot of runtime.snapshots.list()) yield { host, snapshot };
+    },
+    canReach: () => true,
+    isCordoned: () => false,
+    warmRoomOf: () => (freemem() > totalmem() * SPARE_MEMORY ? 'free' : 'short'),
+    owns: () => true,
+    owned: 'all',
+    isBuilder: true,
+    servers: NO_SERVERS,
+    nodes: {
+      list: async () => [],
+      setCordoned: async (name) => {
+        throw noNode(name);
+      },
+      forget: async (name) => {
+        throw noNode(name);
+      },
+      disks: () => [toOwnPlace(folders, images)],
+    },
+    copies: undefined,
+    start: async () => {},
+    close: async () => {},
+  };
+};
+
+const noNode = (name: string): ApiError =>
+  notFound(`node "${name}" was not found: this server makes sandboxes itself`);
+
+const noCapacity = (): ApiError =>
+  new ApiError('unavailable', 'this host has no capacity for another sandbox now', {
+    reason: 'sandbox_capacity_unavailable',
+  });

@@ -1,0 +1,99 @@
+import type { NetworkPolicy } from '@skerry/runtime';
+import type { Hosts } from '../../hosts/hosts.ts';
+import type { Limits } from '../../limits.ts';
+import type { BuildRow } from '../../store/build-rows.ts';
+import type { NewSandbox, PauseKind, SandboxRow, SnapshotRow, TemplateRow } from '../../store/rows.ts';
+import type { Store } from '../../store/store.ts';
+import { findCheckpoint, toOwnCommands } from '../../templates/start-in-new-sandbox.ts';
+import type { SpecRequest, WarmSpec } from '../../warm/warm-pool.ts';
+import type { Origin } from './reserving.ts';
+
+export interface CreateRequest {
+  template: TemplateRow;
+  /** The snapshot that it begins with; null: the image of the template. */
+  snapshot: SnapshotRow | null;
+  /** The build of the template, if it has builds. */
+  build: BuildRow | null;
+  timeoutMs: number;
+  metadata: Record<string, string>;
+  envVars: Record<string, string>;
+  secure: boolean;
+  /** Null: the creator did not choose; then it is open. */
+  network: NetworkPolicy | null;
+  /** What expiry keeps; null: the sandbox is killed then. */
+  autoPause: PauseKind | null;
+  /** Ends the wait for the start command of the template. */
+  signal?: AbortSignal | undefined;
+  /** Whether another server has sent it here, where it has to stay. */
+  isForwarded?: boolean;
+}
+
+/** The limits of a sandbox. */
+export type Size = Pick<Limits, 'cpuCount' | 'memoryMb' | 'diskMb'>;
+
+/** Converts a request to the spec of an instance. */
+export type ToSpec = (size: Size, request: SpecRequest) => WarmSpec;
+
+/** A sandbox before it has a place, and what it begins with. */
+export interface Planned {
+  wanted: Omit<NewSandbox, 'id'>;
+  origin: Origin;
+}
+
+/** Finds out what a new sandbox begins with, and where it can. */
+export const planCreate = async (
+  { template, snapshot, build, timeoutMs, envVars, signal, isForwarded, ...request }: CreateRequest,
+  { store, hosts, toSpec, createdAt }: { store: Store; hosts: Hosts; toSpec: ToSpec; createdAt: number },
+): Promise<Planned> => {
+  const { features } = hosts;
+  const { cpuCount, memoryMb, diskMb } = snapshot ?? build ?? template;
+  const size = { cpuCount, memoryMb, diskMb };
+  const checkpoint = build && snapshot === null ? await findCheckpoint(build, { store, features }) : null;
+  const buildId = snapshot?.buildId ?? build?.id ?? null;
+  const { env = {} } = build ?? (buildId === null ? undefined : await store.findBuild(buildId)) ?? {};
+  const image = { spec: toSpec(size, { ...request, snapshot, build }), commands: toOwnCommands(build) };
+  const staysHere = isForwarded === true;
+  const wanted = {
+    templateId: template.id,
+    templateName: template.name,
+    snapshotId: (snapshot ?? checkpoint)?.id ?? null,
+    buildId,
+    // The creator's variables replace those of the image.
+    envVars: { ...env, ...envVars },
+    createdAt,
+    endAt: createdAt + timeoutMs,
+    ...request,
+    ...size,
+  };
+  const given = {
+    // Only sandboxes that begin with an image are started in advance.
+    mayBeWarm: snapshot === null && image.commands === null,
+    node: snapshot && (await hosts.homeOf(snapshot, { staysHere })),
+    signal,
+    staysHere,
+  };
+  if (checkpoint === null) return { wanted, origin: { ...given, ...image } };
+  const spec = toSpec(size, { ...request, snapshot: checkpoint, build });
+  const checkpointNode = await hosts.homeOf(checkpoint, { staysHere });
+  return { wanted, origin: { ...given, spec, commands: null, otherwise: image, checkpointNode } };
+};
+
+/** A copy of a sandbox from a capture of it; all but id, token and time is the same. */
+export const planFork = (
+  source: SandboxRow,
+  { id, timeoutMs, createdAt }: { id: string; timeoutMs: number; createdAt: number },
+  toSpec: ToSpec,
+): Planned => {
+  const { templateId, templateName, snapshotId, buildId, metadata, envVars, secure, autoPause } = source;
+  const { network, cpuCount, memoryMb, diskMb, node } = source;
+  return {
+    wanted: {
+      ...{ templateId, templateName, snapshotId, buildId, metadata, envVars, secure, network, autoPause },
+      ...{ createdAt, endAt: createdAt + timeoutMs, cpuCount, memoryMb, diskMb },
+    },
+    origin: {
+      spec: toSpec(source, { network, snapshot: { id }, build: null }),
+      ...{ commands: null, mayBeWarm: false, node, staysHere: true },
+    },
+  };
+};

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createPlaneFixture, type PlaneFixture } from '../../testing/plane-fixture.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+it('a create that is refused gives back the warm instance, which the next create gets', async () => {
+  await fixture.startPlane({ warmMin: 1, warmMax: 1, maxSandboxes: 1 });
+  await expect.poll(() => fixture.runtime.instances.size).toBe(1);
+  const first = await fixture.create();
+  await expect.poll(() => fixture.runtime.instances.size).toBe(2);
+  const [waiting] = [...fixture.runtime.instances].filter((id) => id !== first);
+  for (let refusals = 0; refusals < 3; refusals += 1) {
+    await expect(fixture.create()).rejects.toMatchObject({ code: 'resource_exhausted' });
+  }
+  await fixture.plane.lifecycle.kill(first);
+  expect(await fixture.create()).toBe(waiting);
+});
+
+it('so does one whose row cannot be written', async () => {
+  await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+  await expect.poll(() => fixture.runtime.instances.size).toBe(1);
+  const [waiting] = [...fixture.runtime.instances];
+  const { reserveSandbox } = fixture.store;
+  fixture.store.reserveSandbox = async () => {
+    fixture.store.reserveSandbox = reserveSandbox;
+    throw new Error('the disk is full');
+  };
+  await expect(fixture.create()).rejects.toThrow('the disk is full');
+  expect(await fixture.create()).toBe(waiting);
+});
