@@ -7,7 +7,6 @@ import type { ByteRange } from './blob-key.ts';
  * and `unavailable` from any call, and `aborted` once the signal has aborted. `suite.ts` defines it as tests.
  */
 export interface BlobStore {
-  readonly features: BlobStoreFeatures;
   /**
    * Stores what the stream yields, of a known or an unknown size. The blob is durable when it resolves; the former one
    * of the key is replaced then. No more than a few parts of the body are in memory, see the adapter.
@@ -40,13 +39,6 @@ export interface BlobStore {
    */
   list(prefix: string, options?: { signal?: AbortSignal | undefined }): AsyncIterable<BlobInfo>;
   /**
-   * A URL at which a PUT stores the blob, as `put` does, for so long and without any credentials. The request needs the
-   * size of its body, which may be 5 GiB at most. Rejects with `unsupported` where the features say so.
-   */
-  presignPut(key: string, options: { expiresInMs: number }): Promise<string>;
-  /** A URL at which a GET returns the blob, for so long and without any credentials. Rejects as `presignPut` does. */
-  presignGet(key: string, options: { expiresInMs: number }): Promise<string>;
-  /**
    * Removes what puts that began before `startedBefore` have left without an end: their process was killed, or the
    * store did not answer. They are no blobs, but take room. Resolves with their number. A put of that age that is still
    * in progress fails.
@@ -54,12 +46,6 @@ export interface BlobStore {
   removeAbandoned(options: { startedBefore: Date; signal?: AbortSignal | undefined }): Promise<number>;
   /** Releases connections. No call may be in progress. */
   close(): Promise<void>;
-}
-
-/** What a store can do. Plain data. */
-export interface BlobStoreFeatures {
-  /** Whether blobs can be stored and read through URLs, by clients without credentials. */
-  presigned: boolean;
 }
 
 export interface BlobInfo {

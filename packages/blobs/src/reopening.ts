@@ -2,7 +2,7 @@ import { BlobError } from './blob-error.ts';
 import type { BlobStore } from './blob-store.ts';
 
 /** A store that may not be open yet. */
-export interface ReopeningStore extends Omit<BlobStore, 'features'> {
+export interface ReopeningStore extends BlobStore {
   /** Opens it unless that is done or in progress. Rejects as the opening does; the next call tries again. */
   open(): Promise<void>;
 }
@@ -49,8 +49,6 @@ export const createReopening = (open: () => Promise<BlobStore>): ReopeningStore 
     list: async function* (prefix, options) {
       yield* (await use(options?.signal)).list(prefix, options);
     },
-    presignPut: async (key, options) => (await use()).presignPut(key, options),
-    presignGet: async (key, options) => (await use()).presignGet(key, options),
     removeAbandoned: async (options) => (await use(options.signal)).removeAbandoned(options),
     close: async () => {
       if (opened === undefined)

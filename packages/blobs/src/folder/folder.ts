@@ -25,7 +25,6 @@ export const openFolderStore = async ({ folder }: { folder: string }): Promise<B
   await attempt('making the folder', undefined, () => mkdir(folder, { recursive: true, mode: 0o700 }));
 
   return {
-    features: { presigned: false },
     put: async (key, body, { sizeBytes, signal } = {}) => {
       const unfinished = join(folder, `${unfinishedPrefix}${randomUUID()}`);
       try {
@@ -92,8 +91,6 @@ export const openFolderStore = async ({ folder }: { folder: string }): Promise<B
         if (found) yield found;
       }
     },
-    presignPut: () => Promise.reject(noUrls()),
-    presignGet: () => Promise.reject(noUrls()),
     removeAbandoned: ({ startedBefore, signal }) =>
       attempt('removing what was abandoned', signal, async () => {
         let count = 0;
@@ -130,8 +127,6 @@ const unlessMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
     if (toCode(error) === 'not_found') return undefined;
     throw error;
   });
-
-const noUrls = (): BlobError => new BlobError('unsupported', 'a folder of blobs has no URLs');
 
 const codes: Record<string, BlobErrorCode> = {
   ENOENT: 'not_found',

@@ -27,7 +27,7 @@ import {
 const ABORT_ANSWER_MS = 5_000;
 
 /**
- * The store that `handleBlobs` serves at the other end of a session, without URLs. Calls reject with `unavailable` when the session
+ * The store that `handleBlobs` serves at the other end of a session. Calls reject with `unavailable` when the session
  * ends. `close` leaves the session open.
  */
 export const createRemoteStore = (session: ClientHttp2Session): BlobStore => {
@@ -103,7 +103,6 @@ export const createRemoteStore = (session: ClientHttp2Session): BlobStore => {
   };
 
   return {
-    features: { presigned: false },
     put: async (key, body, { sizeBytes, signal } = {}) => {
       try {
         return await attempt(`storing ${key}`, signal, async () => ({
@@ -158,8 +157,6 @@ export const createRemoteStore = (session: ClientHttp2Session): BlobStore => {
         stream.destroy();
       }
     },
-    presignPut: () => Promise.reject(noUrls()),
-    presignGet: () => Promise.reject(noUrls()),
     removeAbandoned: () =>
       Promise.reject(new BlobError('unsupported', 'what was abandoned is removed where the store is')),
     close: async () => {},
@@ -213,8 +210,6 @@ const onceDrained = (stream: ClientHttp2Stream): Promise<void> =>
   });
 
 const toPath = (key: string): string => `/${key}`;
-
-const noUrls = (): BlobError => new BlobError('unsupported', 'a store behind a connection has no URLs');
 
 const toCode = (error: unknown): BlobErrorCode | undefined => {
   const code = (error as NodeJS.ErrnoException | undefined)?.code ?? '';

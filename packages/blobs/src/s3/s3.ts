@@ -7,12 +7,10 @@ import {
   HeadObjectCommand,
   ListMultipartUploadsCommand,
   type ListMultipartUploadsCommandOutput,
-  PutObjectCommand,
   paginateListObjectsV2,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { createAttempt } from '../attempt.ts';
 import { BlobError, isBlobError, toBlobError } from '../blob-error.ts';
 import { parseKey, parsePrefix, parseRange } from '../blob-key.ts';
@@ -104,12 +102,7 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
     throw error;
   }
 
-  const toExpiry = (expiresInMs: number): { expiresIn: number } => ({
-    expiresIn: Math.max(1, Math.ceil(expiresInMs / 1000)),
-  });
-
   return {
-    features: { presigned: true },
     put: async (key, body, { sizeBytes, signal } = {}) => {
       try {
         return await attempt(`storing ${key}`, signal, async () => ({
@@ -169,14 +162,6 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
         throw toBlobError(error, { step: `listing ${prefix}`, toCode: toS3Code, signal });
       }
     },
-    presignPut: (key, { expiresInMs }) =>
-      attempt(`signing ${key}`, undefined, () =>
-        getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: parseKey(key) }), toExpiry(expiresInMs)),
-      ),
-    presignGet: (key, { expiresInMs }) =>
-      attempt(`signing ${key}`, undefined, () =>
-        getSignedUrl(s3, new GetObjectCommand({ Bucket, Key: parseKey(key) }), toExpiry(expiresInMs)),
-      ),
     removeAbandoned: ({ startedBefore, signal }) =>
       attempt('removing what was abandoned', signal, async () => {
         let count = 0;

@@ -39,7 +39,7 @@ export async function openServerBlobs(
   const opened = blobs.open();
   const late = sleep(START_MS, 'late' as const, { ref: false });
   try {
-    if ((await Promise.race([opened, late])) !== 'late') return { ...blobs, features: { presigned: false } };
+    if ((await Promise.race([opened, late])) !== 'late') return blobs;
     opened.catch((error: unknown) => log.error('the blob store cannot be reached', { error }));
     log.error(
       'the blob store does not answer: the server starts without it, and uses it when it can be reached',
@@ -52,7 +52,7 @@ export async function openServerBlobs(
       error,
     });
   }
-  return { ...blobs, features: { presigned: false } };
+  return blobs;
 }
 
 /** Rejects with `denied` when the store belongs to another installation: what that one has there would be removed. */

@@ -15,7 +15,6 @@ export const toBlobsOfCopy = (
   const refuse = (): Promise<never> =>
     Promise.reject(new BlobError('denied', 'this is not for a single copy'));
   return {
-    features: { presigned: false },
     put: async (key, body, options) => {
       check(key, isWritable);
       return blobs.put(key, body, options);
@@ -33,8 +32,6 @@ export const toBlobsOfCopy = (
       check(wanted, true);
       yield* blobs.list(wanted, options);
     },
-    presignPut: refuse,
-    presignGet: refuse,
     removeAbandoned: refuse,
     close: async () => {},
   };
