@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { V1Node } from '@kubernetes/client-node';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { NodeLoad } from '../../../store/nodes/node-rows.ts';
 import { createManualClock } from '../../../testing/manual-clock.ts';
@@ -30,18 +31,13 @@ beforeEach(async () => {
   await server.writeKubeconfig(kubeconfig);
   for (const name of ['a', 'b', 'c']) server.put('nodes', { metadata: { name } });
   server.put('nodes', { metadata: { name: 'd', annotations: { [KEPT]: 'true' } } });
-  const { annotateNode, resources } = await openKubernetes({ namespace: 'x', selector: 'y', kubeconfig });
-  const read = async () => (await resources.nodes.list(new AbortController().signal)).items;
-  let machines = new Map((await read()).map((one) => [one.metadata?.name ?? '', one]));
+  const { annotateNode } = await openKubernetes({ namespace: 'x', selector: 'y', kubeconfig });
   manual = createManualClock();
   const { log, lines: logged } = createRecordingLog();
   lines = logged;
   busy = createBusyNodes({
-    machines: () => machines,
-    measureNodes: async () => {
-      machines = new Map((await read()).map((one) => [one.metadata?.name ?? '', one]));
-      return loads;
-    },
+    machines: () => ['a', 'b', 'c', 'd'].map((name) => server.get('nodes', name) as V1Node),
+    measureNodes: async () => loads,
     ...{ annotateNode, clock: manual.clock, log },
   });
 });

@@ -25,8 +25,8 @@ export const createBusyNodes = ({
   clock,
   log,
 }: {
-  /** By name, as the API server has them. */
-  machines(): ReadonlyMap<string, V1Node>;
+  /** As the API server has them. */
+  machines(): readonly V1Node[];
   measureNodes(): Promise<NodeLoad[]>;
   annotateNode(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void>;
   clock: Pick<Clock, 'after'>;
@@ -43,7 +43,8 @@ export const createBusyNodes = ({
         .filter(({ placed, others, snapshots }) => placed + others + snapshots > 0)
         .map(({ name }) => name),
     );
-    for (const [name, { metadata }] of machines()) {
+    for (const { metadata } of machines()) {
+      const name = metadata?.name ?? '';
       const { [KEPT]: kept, [OURS]: ours } = metadata?.annotations ?? {};
       if (busy.has(name) && kept !== 'true') await annotateNode(name, { [KEPT]: 'true', [OURS]: 'true' });
       if (!busy.has(name) && ours === 'true') await annotateNode(name, { [KEPT]: null, [OURS]: null });

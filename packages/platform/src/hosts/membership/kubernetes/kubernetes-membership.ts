@@ -3,20 +3,18 @@ import { type Clock, passTime } from '../../../clock.ts';
 import type { Log } from '../../../log.ts';
 import { type ListedNode, type Membership, MembershipError } from '../membership.ts';
 import { isCordonedNode, toListedNode } from './agent-pods.ts';
-import { createReflector, type Reflector, type Resource } from './reflector.ts';
+import type { WatchedObjects, WatchObjects } from './watched-objects.ts';
 
 /** The objects of an API server that say which nodes there are. */
 export interface KubernetesResources {
-  /** The namespace and the labels of the agents' pods, for messages. */
-  where: string;
   /** The pods that run `skerry node`. */
-  pods: Resource<V1Pod>;
-  nodes: Resource<V1Node>;
+  pods: WatchObjects<V1Pod>;
+  nodes: WatchObjects<V1Node>;
 }
 
 export interface KubernetesMembership extends Membership {
-  /** The nodes of the cluster by name, also those without a pod of skerry. */
-  machines(): ReadonlyMap<string, V1Node>;
+  /** The nodes of the cluster, also those without a pod of skerry. */
+  machines(): readonly V1Node[];
 }
 
 /** Without an answer of the API server a server starts with the recorded nodes after so long. */
@@ -36,13 +34,12 @@ export const createKubernetesMembership = ({
   log: Log;
 }): KubernetesMembership => {
   const known = new Map<string, ListedNode>();
-  let pods: Reflector<V1Pod> | undefined;
-  let machines: Reflector<V1Node> | undefined;
-  const none: ReadonlyMap<string, V1Node> = new Map();
+  let pods: WatchedObjects<V1Pod> | undefined;
+  let machines: WatchedObjects<V1Node> | undefined;
 
   /** Returns whether it has changed a node. */
   const read = (): boolean => {
-    const ready = [...(pods?.items.values() ?? [])].flatMap((pod) => toListedNode(pod) ?? []);
+    const ready = (pods?.list() ?? []).flatMap((pod) => toListedNode(pod) ?? []);
     let hasChanged = false;
     for (const name of new Set(ready.map((one) => one.name))) {
       const found = ready.filter((one) => one.name === name);
@@ -58,27 +55,24 @@ export const createKubernetesMembership = ({
   };
 
   return {
-    machines: () => machines?.items ?? none,
+    machines: () => machines?.list() ?? [],
     nodes: () => [...known.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     isCordoned: (name) => {
-      const all = machines?.items ?? none;
-      const machine = all.get(name);
+      const all = machines?.list() ?? [];
+      const machine = all.find(({ metadata }) => metadata?.name === name);
       // One that was removed from the cluster. Before the first answer nothing is known.
-      return machine === undefined ? all.size > 0 : isCordonedNode(machine);
+      return machine === undefined ? all.length > 0 : isCordonedNode(machine);
     },
     start: async ({ recorded, onChange }) => {
       for (const { name, address } of recorded) known.set(name, { name, address });
-      const common = { clock, log };
-      pods = createReflector({
-        ...{ ...common, what: `pods of ${resources.where}`, resource: resources.pods },
+      pods = resources.pods({
+        clock,
+        log,
         onChange: () => {
           if (read()) onChange();
         },
       });
-      machines = createReflector({
-        ...{ ...common, what: 'nodes of the cluster', resource: resources.nodes },
-        onChange: () => {},
-      });
+      machines = resources.nodes({ clock, log, onChange: () => undefined });
       const waiting = new AbortController();
       const found = Promise.all([pods.ready, machines.ready]).then(() => true);
       const late = passTime(clock, FIRST_ANSWER_MS, waiting.signal).then(() => false);
@@ -88,7 +82,8 @@ export const createKubernetesMembership = ({
             nodes: known.size,
           });
       } catch (error) {
-        await Promise.all([pods.close(), machines.close()]);
+        pods.close();
+        machines.close();
         throw error instanceof MembershipError ? error : new MembershipError(String(error), { cause: error });
       } finally {
         waiting.abort();
@@ -96,7 +91,8 @@ export const createKubernetesMembership = ({
     },
     forget: (name) => void known.delete(name),
     close: async () => {
-      await Promise.all([pods?.close(), machines?.close()]);
+      pods?.close();
+      machines?.close();
     },
   };
 };
