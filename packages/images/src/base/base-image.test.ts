@@ -243,12 +243,25 @@ describe('the base image', () => {
       expect(lstatSync(join(rootfs, 'etc', name)).isFile(), name).toBe(true);
     expect(readFileSync(join(rootfs, 'etc/machine-id'), 'utf8')).toBe('');
     expect(readFileSync(join(rootfs, 'etc/motd'), 'utf8')).toBe('');
-    for (const folder of ['etc/ssh', 'tmp', 'dev', 'usr/share/man'])
+    for (const folder of ['etc/ssh', 'tmp', 'dev', 'usr/share/man/man1'])
       expect(readdirSync(join(rootfs, folder)), folder).toEqual([]);
     expect(readdirSync(join(rootfs, 'usr/share/doc/tool'))).toEqual(['copyright']);
     expect(readdirSync(join(rootfs, 'var/lib/apt/lists'))).toEqual(['partial']);
     expect(lstatSync(join(rootfs, 'var/lib/apt/lists/partial'))).toMatchObject({ mode: 0o40700, uid: 100 });
     expect(lstatSync(join(rootfs, 'tmp')).mode & 0o7777).toBe(0o1777);
+  });
+
+  it('has folders for the manuals of packages, and a setcap of its own unless the image has one', async () => {
+    const { rootfs } = await ensure();
+    const sections = [1, 2, 3, 4, 5, 6, 7, 8].map((section) => `man${section}`);
+    expect(readdirSync(join(rootfs, 'usr/share/man'))).toEqual(sections);
+    const setcap = 'usr/local/sbin/setcap';
+    expect(lstatSync(join(rootfs, setcap))).toMatchObject({ mode: 0o100755, uid: 0 });
+    expect(readFileSync(join(rootfs, 'etc/apt/apt.conf.d/90setcap'), 'utf8')).toContain('"/usr/local/sbin:');
+    const own = { name: setcap, content: 'own', mode: 0o755 };
+    registry.addImage('own', [await registry.addLayer([...completeLayer, own])]);
+    const other = await ensure({ registryImage: `${registry.host}/some/image:own` });
+    expect(readFileSync(join(other.rootfs, setcap), 'utf8')).toBe('own');
   });
 
   it('writes through no link of the image to the outside', async () => {

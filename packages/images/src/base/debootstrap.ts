@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
 import { readHostAptOptions } from './apt-options.ts';
 import { type Distribution, parseDistribution, selectHostSources } from './apt-sources.ts';
-import { dpkgOptions } from './dpkg-options.ts';
+import { dpkgOptions } from './debian/dpkg-options.ts';
 import { createInstallProgress } from './install-progress.ts';
 import { addLocales } from './locales.ts';
 import type { OnProgress } from './progress.ts';

@@ -12,7 +12,8 @@ import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
 import { containedPath } from '../oci/layer/contained-path.ts';
 import { ensureUser } from './account.ts';
-import { documentation, dpkgOptions } from './dpkg-options.ts';
+import { documentation, dpkgOptions } from './debian/dpkg-options.ts';
+import { setcapAptOption, setcapPath, setcapScript } from './debian/setcap-script.ts';
 import { isRootfsFile, writeRootfsFile } from './rootfs-file.ts';
 
 // Content of one machine or one build: package lists and caches, logs, keys, backups of databases.
@@ -47,6 +48,9 @@ export async function finishRootfs(
   writeRootfsFile(root, '/etc/machine-id', '');
   writeRootfsFile(root, '/etc/motd', '');
   if (!isDebian(root)) return;
+  // Packages link to a manual without making its folder, which every installation with manuals has.
+  for (let section = 1; section <= 8; section += 1)
+    makeDirectory(root, `/usr/share/man/man${section}`, 0o755);
   rmSync(containedPath(root, '/etc/dpkg/dpkg.cfg.d/99mmdebstrap'), { force: true });
   rmSync(containedPath(root, '/etc/apt/apt.conf.d/99mmdebstrap'), { force: true });
   writeRootfsFile(root, '/etc/dpkg/dpkg.cfg.d/sandbox', `${[reason, ...dpkgOptions].join('\n')}\n`);
@@ -67,8 +71,9 @@ export async function finishRootfs(
 
 /**
  * Adds to an unpacked file system what every sandbox needs of it: the account, mount points, names and resolver as plain
- * files (a sandbox gets its own) and, when it has a shell but no bash, a bash that is this shell, as commands run in a
- * login shell of bash. Runs nothing of the image; idempotent. Rejects with `unsuitable_image` for an image in whose places these cannot be.
+ * files (a sandbox gets its own), when it has a shell but no bash, a bash that is this shell, as commands run in a
+ * login shell of bash, and when it has dpkg, a script in front of setcap(8). Runs nothing of the image; idempotent. Rejects with
+ * `unsuitable_image` for an image in whose places these cannot be.
  */
 export async function prepareForSandboxes(root: string): Promise<void> {
   try {
@@ -94,6 +99,10 @@ async function addNeeded(root: string): Promise<void> {
   writeRootfsFile(root, '/etc/resolv.conf', '');
   if (!isRootfsFile(root, '/bin/bash') && isRootfsFile(root, '/bin/sh'))
     writeRootfsFile(root, '/bin/bash', '#!/bin/sh\nexec /bin/sh "$@"\n', { mode: 0o755 });
+  if (isDebian(root) && !isRootfsFile(root, setcapPath)) {
+    writeRootfsFile(root, setcapPath, setcapScript, { mode: 0o755 });
+    writeRootfsFile(root, '/etc/apt/apt.conf.d/90setcap', setcapAptOption);
+  }
 }
 
 function isDebian(root: string): boolean {

@@ -45,6 +45,8 @@ ${toTable(['Program', 'Version'], programs)}
 - \`pip install\` works without an environment: as \`user\` into \`~/.local\`, with \`sudo\` into \`/usr/local\`. \`python3 -m venv\` needs no network.
 - \`npm install --global\` needs no \`sudo\`: Node.js and npm in \`/usr/local\` are owned by \`user\`.
 - Manuals, documentation but licences, and translations are left out, also of packages that you install.
+- \`setcap\` gives a program each capability that root in the sandbox has, such as \`cap_net_bind_service\`. It refuses others, such as \`cap_net_raw\`: the program
+  could not start. Packages of Debian then set the setuid bit, and \`ping\` works without either. At level \`gvisor\` no file has capabilities.
 - Each process has \`SKERRY_CPU_COUNT\` and \`SKERRY_MEMORY_MB\`, the [limits of its sandbox](guides/limits-and-isolation.md).
 
 ## Locales and terminals

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installPackages } from '../base-image/install-packages.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import type { Stack } from '../stack/stack.ts';
 import { createRootlessUser, type RootlessUser } from './rootless-user.ts';
@@ -72,6 +73,16 @@ describe('skerry up of an ordinary user', () => {
       '42\n1000\n0\nnameserver 10.0.2.3',
     );
     expect(await run(sandbox, 'ip -o route get 1.1.1.1')).toMatch(/dev eth0 src 10\.201\./);
+    await sandbox.kill();
+  });
+
+  it('lets packages link to manuals and give programs the capabilities that a sandbox may have', async () => {
+    const sandbox = await create();
+    expect(await installPackages(sandbox)).toEqual({
+      manuals: ['/etc/hostname', '/etc/hosts'],
+      raw: { mode: '4755', effective: expect.any(String) },
+      bind: { mode: '755', effective: '400' },
+    });
     await sandbox.kill();
   });
 

@@ -26,7 +26,7 @@ export interface ChainBase {
 export type StageImages = ReadonlyMap<number, { identity: string }>;
 
 /** Raise it when a step of the same words does something else. */
-const VERSION = 3;
+const VERSION = 4;
 const KEY_LENGTH = 32;
 
 /** A key of the cache. Only the owner of the secret can find the value of a variable again by trying. */
