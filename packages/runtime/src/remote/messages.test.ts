@@ -1,5 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { expect, it } from 'vitest';
+import { checkBounds } from '../bounds/check-bounds.ts';
 import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { OPEN_NETWORK } from '../network/policy.ts';
 import type { Difference, InstanceSpec } from '../runtime.ts';
@@ -20,9 +21,14 @@ const spec: InstanceSpec = {
   limits: { cpuCount: 0.5, memoryBytes: 2 ** 40, diskBytes: 2 ** 52, processCount: 100 },
   network: OPEN_NETWORK,
 };
+/** As the service does. */
+const receiveSpec = (request: wire.CreateRequest): InstanceSpec => {
+  checkBounds(wire.CreateRequestSchema, request);
+  return parseSpec(request);
+};
 const sendSpec = (sent: InstanceSpec): InstanceSpec => {
   const message = create(wire.CreateRequestSchema, { spec: toSpecMessage(sent) });
-  return parseSpec(fromBinary(wire.CreateRequestSchema, toBinary(wire.CreateRequestSchema, message)));
+  return receiveSpec(fromBinary(wire.CreateRequestSchema, toBinary(wire.CreateRequestSchema, message)));
 };
 
 it('keeps every field of a spec', () => {
@@ -34,21 +40,21 @@ it('keeps every field of a spec', () => {
 
 it.each([1.5, -1, Number.NaN, 2 ** 60])('refuses %d bytes of memory, naming the field', (memoryBytes) => {
   expect(() => sendSpec({ ...spec, limits: { ...spec.limits, memoryBytes } })).toThrow(
-    /^limits\.memoryBytes /,
+    /^(spec\.)?limits\.memoryBytes /,
   );
 });
 
 it.each([
   ['spec', {}],
-  ['rootfs', { spec: { ...toSpecMessage(spec), origin: { case: undefined } } }],
-  ['limits', { spec: { ...toSpecMessage(spec), limits: undefined } }],
+  ['spec.origin', { spec: { ...toSpecMessage(spec), origin: { case: undefined } } }],
+  ['spec.limits', { spec: { ...toSpecMessage(spec), limits: undefined } }],
   ['network', { spec: { ...toSpecMessage(spec), network: undefined } }],
   [
-    'limits.processCount',
+    'spec.limits.processCount',
     { spec: { ...toSpecMessage(spec), limits: { cpuCount: 1, memoryBytes: 1n, diskBytes: 1n } } },
   ],
 ])('refuses a spec without %s, naming it', (field, request) => {
-  expect(() => parseSpec(create(wire.CreateRequestSchema, request as object))).toThrow(
+  expect(() => receiveSpec(create(wire.CreateRequestSchema, request as object))).toThrow(
     new RegExp(`^${field} `),
   );
 });

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { isolationLevels } from '@skerry/contract/isolation';
 import type { AddressedInstance, GuestSockets } from '../drivers/guest-socket.ts';
-import { parseInstanceId, parseInstanceSpec, parseTreeOrigin } from '../drivers/instance-spec.ts';
+import { parseImagePath } from '../drivers/instance-spec.ts';
 import { toPathBytes, toPathText } from '../drivers/path-text.ts';
 import { RuntimeError } from '../error.ts';
 import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
@@ -18,8 +18,8 @@ import type {
 } from '../runtime.ts';
 
 /*
- * Converts between the types of the port and the messages of the protocol. `parseX` takes a received message, checks what
- * the schema does not enforce, and throws `internal`.
+ * Converts between the types of the port and the messages of the protocol. `parseX` takes a received message. Requests are within the bounds
+ * of their schema; `parseX` checks what that cannot express, and throws `internal`.
  */
 
 /** The data of an instance with which a client reaches its agent directly. */
@@ -54,12 +54,12 @@ export function parseInstance({ instance }: { instance?: wire.Instance | undefin
 
 export function parseTarget({ target }: { target?: wire.Target | undefined }): Target {
   if (!target) throw malformed('no target');
-  return { instance: parseInstanceId(target.instance, 'target'), birthId: target.birthId };
+  return { instance: target.instance, birthId: target.birthId };
 }
 
 export function parseRun({ run }: { run?: wire.Run | undefined }): Run {
   if (!run) throw malformed('no run');
-  return { instance: parseInstanceId(run.instance, 'run'), runId: run.runId };
+  return { instance: run.instance, runId: run.runId };
 }
 
 export const parseFeatures = ({ features }: wire.DescribeResponse): Features => {
@@ -101,22 +101,25 @@ export const toSpecMessage = (spec: InstanceSpec): MessageInitShape<typeof wire.
   };
 };
 
-/** @throws RuntimeError `internal`, naming the field */
-export const parseSpec = ({ spec }: wire.CreateRequest): InstanceSpec =>
-  parseInstanceSpec(
-    spec && {
-      id: spec.id,
-      hostname: spec.hostname,
-      network: parseJson(spec.network),
-      limits: spec.limits && {
-        cpuCount: spec.limits.cpuCount,
-        memoryBytes: Number(spec.limits.memoryBytes),
-        diskBytes: Number(spec.limits.diskBytes),
-        processCount: Number(spec.limits.processCount),
-      },
-      ...(spec.origin.case !== undefined && { [spec.origin.case]: spec.origin.value }),
+/** Parses the spec of an instance. Throws `internal`, naming the field. */
+export const parseSpec = ({ spec }: wire.CreateRequest): InstanceSpec => {
+  const { id, hostname, limits, network, origin } = spec ?? {};
+  if (!id || !hostname || !limits || network === undefined) throw malformed('no spec');
+  return {
+    ...(origin?.case === 'snapshot'
+      ? { snapshot: origin.value }
+      : { rootfs: parseImagePath(origin?.value, 'spec.rootfs') }),
+    id,
+    hostname,
+    limits: {
+      cpuCount: limits.cpuCount,
+      memoryBytes: Number(limits.memoryBytes),
+      diskBytes: Number(limits.diskBytes),
+      processCount: Number(limits.processCount),
     },
-  );
+    network: parseNetwork({ network }),
+  };
+};
 
 /** Parses the policy of a message. Throws `internal`, naming the field. */
 export const parseNetwork = ({ network }: { network: string }): NetworkPolicy =>
@@ -137,9 +140,13 @@ export const toOriginMessage = (origin: TreeOrigin): MessageInitShape<typeof wir
   return { origin: { case: 'rootfs', value: origin.rootfs } };
 };
 
-/** @throws RuntimeError `internal`, naming the field */
-export const parseOrigin = (message: wire.TreeOrigin | undefined, field: string): TreeOrigin =>
-  parseTreeOrigin(message?.origin.case && { [message.origin.case]: message.origin.value }, field);
+/** Parses which files are to be compared. Throws `internal`, naming the field. */
+export const parseOrigin = (message: wire.TreeOrigin | undefined, field: string): TreeOrigin => {
+  const origin = message?.origin;
+  if (origin?.case === 'instance') return { instance: origin.value };
+  if (origin?.case === 'snapshot') return { snapshot: origin.value };
+  return { rootfs: parseImagePath(origin?.value, `${field}.rootfs`) };
+};
 
 export const toExportedImageMessage = ({ digest, sizeBytes }: ExportedImage) => ({
   digest,

@@ -341,9 +341,9 @@ describe('a runtime over a unix socket', () => {
     const slow = remote.create(toSpec('slow'));
     await expect(remote.create(toSpec('../up'))).rejects.toMatchObject({
       code: 'internal',
-      message: expect.stringMatching(/^id /),
+      message: expect.stringMatching(/^spec\.id /),
     });
-    await expect(remote.create(toSpec('one', { rootfs: 'x' }))).rejects.toThrow(/^rootfs /);
+    await expect(remote.create(toSpec('one', { rootfs: 'x' }))).rejects.toThrow(/^spec\.rootfs /);
     await expect(remote.get('../up')).rejects.toMatchObject({ code: 'not_found' });
     local.release();
     expect((await slow).id).toBe('slow');

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Http2Server } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect';
+import { checkRequests } from '../bounds/bounds-interceptor.ts';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { createFailureInterceptor } from './failure-interceptor.ts';
@@ -40,7 +41,7 @@ export function createRuntimeEndpoint(
   const underWay = createUnderWay();
   const closing = new AbortController();
   const router = createConnectRouter({
-    interceptors: [underWay.interceptor, createFailureInterceptor(onError)],
+    interceptors: [underWay.interceptor, createFailureInterceptor(onError), checkRequests],
     shutdownSignal: closing.signal,
     readMaxBytes: maxRequestBytes,
     acceptCompression: [],

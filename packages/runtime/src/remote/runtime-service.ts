@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socket.ts';
-import { parseInstanceId, parsePath } from '../drivers/instance-spec.ts';
+import { parseImagePath } from '../drivers/instance-spec.ts';
 import { RuntimeError } from '../error.ts';
 import type { ListUsageRequest, RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { createCancellableCalls } from './cancellable-calls.ts';
@@ -18,7 +18,7 @@ import {
 } from './messages.ts';
 import { watchRuns } from './watch-runs.ts';
 
-/** Implements the calls of a runtime. `createFailureInterceptor` must translate its errors. */
+/** Implements the calls of a runtime. `checkRequests` must have checked them, and `createFailureInterceptor` translates the errors. */
 export const createRuntimeService = (
   runtime: AddressedRuntime,
   { onError }: { onError: (error: Error) => void },
@@ -51,7 +51,7 @@ export const createRuntimeService = (
       cancellable.run(request.call, context, async (signal) =>
         toInstanceMessage(await runtime.create(parseSpec(request), { signal })),
       ),
-    get: async ({ instance }) => toInstanceMessage(await runtime.get(parseInstanceId(instance))),
+    get: async ({ instance }) => toInstanceMessage(await runtime.get(instance)),
     list: () => toMessages(runtime.list(), toInstanceMessage),
     getState: async (request) => toStateMessage(await (await find(request)).state()),
     setNetwork: async (request) => {
@@ -83,19 +83,16 @@ export const createRuntimeService = (
         return toInstanceMessage(instance);
       }),
     snapshot: async (request) => {
-      const { snapshot, memory, ephemeral, unlisted } = request;
-      const id = parseInstanceId(snapshot, 'snapshot');
+      const { snapshot: id, memory, ephemeral, unlisted } = request;
       await (await find(request)).snapshot({ id, memory, ephemeral, unlisted });
       return {};
     },
     exportImage: (request, context) =>
       cancellable.run(request.call, context, async (signal) => {
         const { origin } = request;
-        const options = { path: parsePath(request.path, 'path'), signal };
-        if (origin.case === 'snapshot') {
-          const id = parseInstanceId(origin.value, 'snapshot');
-          return toExportedImageMessage(await runtime.snapshots.exportImage(id, options));
-        }
+        const options = { path: parseImagePath(request.path, 'path'), signal };
+        if (origin.case === 'snapshot')
+          return toExportedImageMessage(await runtime.snapshots.exportImage(origin.value, options));
         const instance = await find({ target: origin.value });
         return toExportedImageMessage(await instance.exportImage(options));
       }),
@@ -105,7 +102,7 @@ export const createRuntimeService = (
         sizeBytes: BigInt(sizeBytes),
       })),
     verifySnapshot: async function* ({ snapshot }) {
-      const problems = await runtime.snapshots.verify(parseInstanceId(snapshot, 'snapshot'));
+      const problems = await runtime.snapshots.verify(snapshot);
       // A path in it may contain bytes that are not text.
       for (const problem of problems) yield { problem: problem.toWellFormed() };
     },
@@ -115,7 +112,7 @@ export const createRuntimeService = (
       return toMessages(runtime.snapshots.diff(from, to, { signal }), toDifferenceMessage);
     },
     deleteSnapshot: async ({ snapshot }) => {
-      await runtime.snapshots.delete(parseInstanceId(snapshot, 'snapshot'));
+      await runtime.snapshots.delete(snapshot);
       return {};
     },
     cancel: ({ call }) => ({ found: cancellable.cancel(call) }),

@@ -55,8 +55,8 @@ const refusal = async (call: Promise<unknown>): Promise<string> => {
 
 describe('the server', () => {
   it.each<[string, RegExp, () => Promise<unknown>]>([
-    ['a path as an id', /^target must be 1 to 40 /, () => client.stop({ target })],
-    ['no target', /no target/, () => client.getState({})],
+    ['a path as an id', /^target\.instance must be 1 to 40 /, () => client.stop({ target })],
+    ['no target', /^target is missing/, () => client.getState({})],
     [
       'no birth id',
       /has ended, and another/,
@@ -70,7 +70,7 @@ describe('the server', () => {
       /^snapshot must be 1 to 40 /,
       () => client.deleteSnapshot({ snapshot: '../up' }),
     ],
-    ['no spec', /^spec must be an object/, () => client.create({ call: 'one' })],
+    ['no spec', /^spec is missing/, () => client.create({ call: 'one' })],
     ['no id of the call', /^call must be an id /, () => client.create({ spec: toSpec('one') })],
     ['the id of a pending call', /^call must be an id /, () => create('one', 'slow1')],
     ['a message that is too long', /^ResourceExhausted$/, () => client.get({ instance: 'x'.repeat(20_000) })],
@@ -94,7 +94,7 @@ describe('the server', () => {
     const read = async () => {
       for await (const _ of client.watch(requests)) expect.unreachable();
     };
-    expect(await refusal(read())).toMatch('no run');
+    expect(await refusal(read())).toMatch('run is missing');
   });
 
   it('continues to watch when one run cannot be watched', async () => {
