@@ -61,6 +61,13 @@ const toFieldChecks = (field: DescField): ValueCheck[] => {
   const own = limits === undefined ? [] : [toValueCheck(limits)];
   if (field.fieldKind === 'message')
     return [...own, (value, path) => value !== undefined && checkNested(field.message, value, path)];
+  if (field.fieldKind === 'map')
+    return own.map(
+      (check): ValueCheck =>
+        (value, path) => {
+          for (const [key, one] of Object.entries(value as Values)) check(one, `${path}.${key}`);
+        },
+    );
   if (field.fieldKind !== 'list') return own;
   const each = own.map(
     (check): ValueCheck =>
@@ -82,18 +89,24 @@ const checkNested = (schema: DescMessage, value: unknown, path: string): void =>
   for (const check of checksOf(schema)) check(value as Values, `${path}.`);
 };
 
-const toValueCheck = ({ required, id, pattern, form, positive }: Bounds): ValueCheck => {
+const toValueCheck = ({ required, id, pattern, form, positive, count }: Bounds): ValueCheck => {
   const whole = pattern === '' ? undefined : new RegExp(`^(?:${pattern})$`);
   return (value, path) => {
-    if (required && value === undefined) throw refusal(path, 'is missing');
+    if (value === undefined) {
+      if (required) throw refusal(path, 'is missing');
+      return;
+    }
     if (id && !ID_PATTERN.test(value as string)) throw refusal(path, 'must be 1 to 40 of a-z and 0-9');
     if (whole !== undefined && !whole.test(value as string)) throw refusal(path, `must be ${form}`);
     if (positive && !isPositive(value as number | bigint)) throw refusal(path, 'must be a number above 0');
+    if (count && !isCount(value as number)) throw refusal(path, 'must be a whole number from 0');
   };
 };
 
 const isPositive = (value: number | bigint): boolean =>
   value > 0 && (typeof value === 'bigint' ? value <= Number.MAX_SAFE_INTEGER : Number.isFinite(value));
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
 const refusal = (field: string, rule: string): RuntimeError =>
   new RuntimeError('internal', `${field} ${rule}`);

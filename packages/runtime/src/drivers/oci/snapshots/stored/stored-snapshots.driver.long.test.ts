@@ -161,7 +161,7 @@ describe('a snapshot in a blob store', () => {
     };
 
     const lies: [string, RegExp, StoredManifest | object][] = [
-      ['damaged', /snapshot is "\.\.\/x"/, { ...manifest, snapshot: '../x' }],
+      ['damaged', /: snapshot must be 1 to 40/, { ...manifest, snapshot: '../x' }],
       ['damaged', /version 2/, { ...manifest, version: 2 }],
       ['unsupported', /needs the image/, { ...manifest, templateDigest: `sha256:${'b'.repeat(64)}` }],
       ['damaged', /its disk has/, { ...manifest, disk: { ...manifest.disk, sizeBytes: 2 ** 40 } }],
@@ -196,7 +196,7 @@ describe('a snapshot in a blob store', () => {
       ],
       [
         'damaged',
-        /name of a memory image/,
+        /memory\.files\[0\]\.name must be the name of a memory image/,
         { ...manifest, memory: { ...memory, files: [{ ...image, name: '../../x.img' }] } },
       ],
       ['damaged', /one name/, { ...manifest, memory: { ...memory, files: [image, image] } }],

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file skerry/bounds/v1/bounds.proto.
  */
 export const file_skerry_bounds_v1_bounds: GenFile = /*@__PURE__*/
-  fileDesc("Ch1za2VycnkvYm91bmRzL3YxL2JvdW5kcy5wcm90bxIQc2tlcnJ5LmJvdW5kcy52MSJXCgZCb3VuZHMSEAoIcmVxdWlyZWQYASABKAgSCgoCaWQYAiABKAgSDwoHcGF0dGVybhgDIAEoCRIQCghwb3NpdGl2ZRgEIAEoCBIMCgRmb3JtGAUgASgJOlEKBmJvdW5kcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYtYcDIAEoCzIYLnNrZXJyeS5ib3VuZHMudjEuQm91bmRzUgZib3VuZHM6QgoMb25lX3JlcXVpcmVkEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxi2hwMgASgIUgtvbmVSZXF1aXJlZGIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch1za2VycnkvYm91bmRzL3YxL2JvdW5kcy5wcm90bxIQc2tlcnJ5LmJvdW5kcy52MSJmCgZCb3VuZHMSEAoIcmVxdWlyZWQYASABKAgSCgoCaWQYAiABKAgSDwoHcGF0dGVybhgDIAEoCRIQCghwb3NpdGl2ZRgEIAEoCBIMCgRmb3JtGAUgASgJEg0KBWNvdW50GAYgASgIOlEKBmJvdW5kcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYtYcDIAEoCzIYLnNrZXJyeS5ib3VuZHMudjEuQm91bmRzUgZib3VuZHM6QgoMb25lX3JlcXVpcmVkEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxi2hwMgASgIUgtvbmVSZXF1aXJlZGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * What the value of a field may be. src/bounds/check-bounds.ts checks each message that is received.
@@ -35,7 +35,7 @@ export type Bounds = Message<"skerry.bounds.v1.Bounds"> & {
   id: boolean;
 
   /**
-   * A regular expression for the whole string.
+   * A regular expression for the whole string, for each of a list, or for each value of a map.
    *
    * @generated from field: string pattern = 3;
    */
@@ -54,6 +54,13 @@ export type Bounds = Message<"skerry.bounds.v1.Bounds"> & {
    * @generated from field: string form = 5;
    */
   form: string;
+
+  /**
+   * A whole number from 0 that a double holds without loss.
+   *
+   * @generated from field: bool count = 6;
+   */
+  count: boolean;
 };
 
 /**
