@@ -60,10 +60,10 @@ export default defineConfig({
           ],
           // A worker runs many files, each module once: loading them again for each file took a third of the processor time.
           isolate: false,
-          // Of testkit, only the chart and the parts of the hosts lab and of the mutation run need no sandboxes.
+          // Of testkit, only the chart and the parts of the hosts lab need no sandboxes.
           exclude: [
             'packages/testkit/src/*.test.ts',
-            'packages/testkit/src/!(hosts|mutation|chart)/**',
+            'packages/testkit/src/!(hosts|chart)/**',
             'packages/envd/**',
             '**/*.driver.test.ts',
             longFiles,
@@ -108,7 +108,7 @@ export default defineConfig({
           include: ['packages/testkit/src/**/*.test.ts'],
           // Of the tests of clusters, the short ones are part of this project.
           exclude: [
-            'packages/testkit/src/{chart,hosts,mutation,release}/**',
+            'packages/testkit/src/{chart,hosts,release}/**',
             'packages/testkit/src/cluster/long/**',
             longFiles,
             '**/node_modules/**',

@@ -3,8 +3,6 @@ export interface Group {
   name: string;
   mutate: string[];
   tests: string[];
-  /** Its tests run in processes, since a thread that ran them does not end. */
-  needsProcesses?: true;
 }
 
 const contract = 'packages/contract/src';
@@ -35,7 +33,6 @@ export const groups: Group[] = [
     name: 'edge-access',
     mutate: [`${edge}/{agent-access,headers}.ts`],
     tests: [`${edge}/{agent-access,headers}.test.ts`],
-    needsProcesses: true,
   },
   {
     name: 'encodings',

@@ -1,72 +1,48 @@
-// Plants one small defect after another in the files of each group (see groups.ts), in memory and not on disk, and runs the group's
+// Plants one small defect after another in the files of each group (see groups.ts), in a copy of the checkout, and runs the group's
 // tests with each. Prints the defects that no test notices, and for each file the share that was noticed. Exits with 1 when that is
-// too small. By hand only: pnpm test:mutation [GROUP …]
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// too small for one. By hand only: pnpm test:mutation [GROUP …]
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { equivalents, isEquivalent, listStale } from './equivalent.ts';
+import { fileURLToPath } from 'node:url';
+import { Stryker } from '@stryker-mutator/core';
 import { groups } from './groups.ts';
-import { listMutants } from './mutants.ts';
-import { openTests } from './run-tests.ts';
 
 /** The share of its defects that the tests of a file must notice, in percent. */
 const ENOUGH = 90;
 
-const root = join(import.meta.dirname, '../../../..');
-const list = (patterns: string[]): string[] =>
-  patterns.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
-
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !groups.some((group) => group.name === name));
 if (unknown.length > 0) throw new Error(`there is no group ${unknown.join(', ')}`);
+const chosen = groups.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 
-const mutantsOf = (file: string) => listMutants(readFileSync(join(root, file), 'utf8'));
-const files = groups.flatMap(({ mutate }) => list(mutate));
-const stale = [
-  ...equivalents.filter(({ file }) => !files.includes(file)),
-  ...files.flatMap((file) => listStale(file, mutantsOf(file))),
-];
-if (stale.length > 0)
-  throw new Error(
-    `equivalent.ts names defects that do not exist: ${stale.map(({ file, defect }) => `${file}: ${defect}`).join('; ')}`,
-  );
-
+process.chdir(join(import.meta.dirname, '../../../..'));
 // A run that is ended by force does not remove its folders.
-const folders = mkdtempSync(join(tmpdir(), 'skerry-mutation-'));
-process.env.TMPDIR = folders;
-process.once('exit', () => rmSync(folders, { recursive: true, force: true }));
+const folder = mkdtempSync(join(tmpdir(), 'skerry-mutation-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+process.env.SKERRY_MUTATION_TESTS = JSON.stringify(chosen.flatMap(({ tests }) => tests));
+process.env.TMPDIR = folder;
 
-const toMinutes = (since: number): string => ((performance.now() - since) / 60_000).toFixed(1);
+const results = await new Stryker({
+  mutate: chosen.flatMap(({ mutate }) => mutate),
+  ignorePatterns: ['.toolchain', '.skerry', '**/dist', 'bench', 'site'],
+  plugins: [fileURLToPath(import.meta.resolve('@stryker-mutator/vitest-runner'))],
+  testRunner: 'vitest',
+  vitest: { configFile: join(import.meta.dirname, 'vitest.config.ts'), related: false },
+  // It reads the settings of TypeScript through a part of its former compiler, which the present one does not have.
+  tsconfigFile: 'none',
+  tempDirName: folder,
+  reporters: ['progress-append-only', 'clear-text'],
+  clearTextReporter: { reportTests: false, logTests: false },
+}).runMutationTest();
 
-const table: string[] = [];
-let isEnough = true;
-for (const { name, mutate, tests, needsProcesses } of groups) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
-  const groupStart = performance.now();
-  const testFiles = list(tests);
-  if (testFiles.length === 0) throw new Error(`group ${name} has no tests`);
-  const runner = await openTests(root, {
-    files: testFiles,
-    pool: needsProcesses ? 'forks' : 'threads',
-  });
-  if (await runner.isNoticed()) throw new Error(`the tests of group ${name} fail without a defect`);
-  for (const file of list(mutate)) {
-    const start = performance.now();
-    const mutants = mutantsOf(file).filter((mutant) => !isEquivalent(file, mutant));
-    let noticed = 0;
-    for (const { line, intact, defect, source } of mutants) {
-      if (await runner.isNoticed({ path: join(root, file), source })) noticed += 1;
-      else console.log(`${file}:${line}\n  - ${intact}\n  + ${defect || 'nothing'}`);
-    }
-    const share = mutants.length === 0 ? 100 : (100 * noticed) / mutants.length;
-    if (share < ENOUGH) isEnough = false;
-    table.push(`${share.toFixed(1)} % (${noticed} of ${mutants.length}) in ${toMinutes(start)} min: ${file}`);
-  }
-  // Otherwise a defect has left something behind, which later ones were noticed by.
-  if (await runner.isNoticed()) throw new Error(`the tests of group ${name} fail after the last defect`);
-  await runner.close();
-  table.push(`group ${name}: ${toMinutes(groupStart)} min`);
+const scores = Map.groupBy(
+  results.filter(({ status }) => status !== 'Ignored' && status !== 'CompileError'),
+  ({ fileName }) => fileName,
+);
+for (const [file, mutants] of scores) {
+  const noticed = mutants.filter(({ status }) => status !== 'Survived' && status !== 'NoCoverage').length;
+  if (100 * noticed >= ENOUGH * mutants.length) continue;
+  console.log(`${file}: the tests notice ${noticed} of ${mutants.length} defects, less than ${ENOUGH} %`);
+  process.exitCode = 1;
 }
-console.log(table.join('\n'));
-// Not by `process.exitCode`, which vitest sets for each test that fails.
-process.exit(isEnough ? 0 : 1);
