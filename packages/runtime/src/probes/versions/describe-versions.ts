@@ -16,11 +16,9 @@ export interface UnpackedPrograms {
 export const describeVersions = async ({ criu, runsc }: UnpackedPrograms = {}): Promise<ProbeResult[]> => {
   const readers: Record<SafeVersions['program'], () => Promise<FoundVersion | undefined>> = {
     kernel: async () => readKernelVersion(),
-    crun: () => readProgramVersion(['crun']),
-    runc: () => readProgramVersion(['runc']),
     runsc: async () => runsc && readProgramVersion(runsc),
     criu: async () => criu && readProgramVersion(criu),
-    node: readNodeVersion,
+    node: async () => readNodeVersion(),
   };
   const results = await Promise.all(
     safeVersions.map(async (safe) => {

@@ -20,9 +20,6 @@ it.each([
 });
 
 it.each([
-  ['crun version 1.8.1\ncommit: f8a096be\n', '1.8.1'],
-  ['crun version 1.31\n', '1.31'],
-  ['runc version 1.1.5+ds1\ncommit: 1.1.5+ds1-1+deb12u1\n', '1.1.5'],
   ['runsc version 0.0~20240729.0\nspec: 1.0.2-dev\n', '20240729'],
   ['runsc version release-20260824.0\n', '20260824'],
   ['Version: 4.2.1\n', '4.2.1'],
@@ -32,7 +29,7 @@ it.each([
 });
 
 it('this host is asked', async () => {
-  expect((await readNodeVersion()).version).toBe(process.versions.node);
+  expect(readNodeVersion().version).toBe(process.versions.node);
   expect(await readProgramVersion(['no-such-program'])).toBeUndefined();
-  expect((await readProgramVersion(['setpriv']))?.version).toMatch(/^\d+\.\d+/);
+  expect((await readProgramVersion(['/usr/bin/setpriv']))?.version).toMatch(/^\d+\.\d+/);
 });

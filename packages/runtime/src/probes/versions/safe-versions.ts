@@ -1,6 +1,6 @@
 /** The oldest version of a program that is safe to use in each of its release lines. */
 export interface SafeVersions {
-  program: 'kernel' | 'crun' | 'runc' | 'runsc' | 'criu' | 'node';
+  program: 'kernel' | 'runsc' | 'criu' | 'node';
   /**
    * The oldest of each line, by numbers with points, oldest line first. A version of a line that is not listed counts as older,
    * unless it is above all of them.
@@ -12,16 +12,12 @@ export interface SafeVersions {
   reason: string;
   /** How a newer one reaches this host. */
   mend: string;
-  /** Distributions fix older versions under their own numbers, which these numbers say nothing about. */
-  isPatchedByDistributions: boolean;
 }
-
-const tracker = (source: string): string =>
-  `https://security-tracker.debian.org/tracker/source-package/${source}`;
 
 /**
  * What `skerry doctor` warns of. When a defect becomes known that matters to sandboxes, its fixed releases go here, with the
- * number under which it is published.
+ * number under which it is published. A program whose fixes distributions publish under numbers of their own, such as crun, is not
+ * listed: its number shows nothing.
  */
 export const safeVersions: readonly SafeVersions[] = [
   {
@@ -30,25 +26,6 @@ export const safeVersions: readonly SafeVersions[] = [
     least: ['5.15.213', '6.1.180', '6.6.147', '6.12.100', '6.18.41', '7.1.5', '7.2.0'],
     reason: 'CVE-2026-64560: any program may misuse freed memory of the kernel through its own timers',
     mend: 'apt-get update && apt-get dist-upgrade && reboot',
-    isPatchedByDistributions: true,
-  },
-  {
-    program: 'crun',
-    lineNumbers: 1,
-    least: ['1.31'],
-    reason:
-      'CVE-2026-88264, CVE-2026-88265, CVE-2026-115521: links in an image lead crun to files of the host',
-    mend: `apt-get update && apt-get install --only-upgrade crun; ${tracker('crun')} says what Debian has fixed`,
-    isPatchedByDistributions: true,
-  },
-  {
-    program: 'runc',
-    lineNumbers: 2,
-    least: ['1.2.8', '1.3.3', '1.4.0'],
-    reason:
-      'CVE-2025-31133, CVE-2025-52565, CVE-2025-52881: mounts that are redirected while a container starts',
-    mend: `apt-get update && apt-get install --only-upgrade runc; ${tracker('runc')} says what Debian has fixed`,
-    isPatchedByDistributions: true,
   },
   {
     program: 'runsc',
@@ -57,7 +34,6 @@ export const safeVersions: readonly SafeVersions[] = [
     reason:
       'CVE-2026-96812: a device node of CUSE reaches the host. skerry puts no device of an image into a sandbox, which cannot make one',
     mend: 'install runsc from https://gvisor.dev/docs/user_guide/install/: skerry prefers it to the one that it unpacks',
-    isPatchedByDistributions: false,
   },
   {
     program: 'criu',
@@ -66,7 +42,6 @@ export const safeVersions: readonly SafeVersions[] = [
     reason:
       'older ones do not restore on current kernels. skerry gives CRIU no name that a sandbox chooses (CVE-2026-119614)',
     mend: 'remove the folder criu from the folder of images: the next start fetches a new one',
-    isPatchedByDistributions: false,
   },
   {
     program: 'node',
@@ -74,6 +49,5 @@ export const safeVersions: readonly SafeVersions[] = [
     least: ['22.23.4', '24.22.1', '26.12.1'],
     reason: 'the security releases of October 2026 (CVE-2026-111497 and others); older lines get none',
     mend: 'start skerry with a newer Node.js: the agents of new sandboxes use the same one',
-    isPatchedByDistributions: true,
   },
 ];
