@@ -1,4 +1,4 @@
-import { createTurns } from '../turns.ts';
+import { createTurns } from '@skerry/contract/turns';
 import { namingNode } from './unreachable.ts';
 
 /** Each answer takes processor time of this process, which other calls wait for. */

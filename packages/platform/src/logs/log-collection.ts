@@ -1,10 +1,10 @@
+import { createTurns } from '@skerry/contract/turns';
 import type { Instance } from '@skerry/runtime';
 import { type Clock, passTime } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { LogEntryRow, LogQuery } from '../store/log-rows.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import { createTurns } from '../turns.ts';
 import { type ByteBudget, createByteBudget } from './byte-budget.ts';
 import { type CollectedLog, createCollectedLog } from './collected-log.ts';
 import { createEntryBuffer } from './entry-buffer.ts';

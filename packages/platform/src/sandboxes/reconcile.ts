@@ -1,10 +1,10 @@
+import { createTurns } from '@skerry/contract/turns';
 import type { Clock } from '../clock.ts';
 import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import { ACTIVE_STATES, type EndCause, type SandboxRow, type SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Building } from '../templates/building.ts';
-import { createTurns } from '../turns.ts';
 import type { Adopt } from './adopt.ts';
 import type { Creating } from './create/creating.ts';
 import type { Ending } from './ending.ts';

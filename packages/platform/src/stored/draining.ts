@@ -1,3 +1,4 @@
+import { createTurns } from '@skerry/contract/turns';
 import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
 import type { Hosts } from '../hosts/hosts.ts';
@@ -10,7 +11,6 @@ import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Transitions } from '../sandboxes/transitions.ts';
 import { ALIVE_STATES, type SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import { createTurns } from '../turns.ts';
 import type { Storing } from './storing.ts';
 
 /** Moves what is on a cordoned node to others, through the blob store. */

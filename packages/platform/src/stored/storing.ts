@@ -1,4 +1,5 @@
 import { ApiError, conflict } from '@skerry/contract/error';
+import { createTurns } from '@skerry/contract/turns';
 import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Copies } from '../hosts/copies.ts';
@@ -11,7 +12,6 @@ import type { Transitions } from '../sandboxes/transitions.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredResult, StoredRow, StoredSubject, Unstored } from '../store/stored/stored-rows.ts';
-import { createTurns } from '../turns.ts';
 import { createCollecting } from './collecting.ts';
 import { createRetries } from './retries.ts';
 

@@ -1,4 +1,5 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
+import { createTurns } from '@skerry/contract/turns';
 import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Hosts } from '../hosts/hosts.ts';
@@ -10,7 +11,6 @@ import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { BuildReason, BuildRow, NewBuild } from '../store/build-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { TemplatePart } from '../store/tags/tag-rows.ts';
-import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
 import { type BuildPlan, listUploads, type StagePlan } from './build-plan.ts';

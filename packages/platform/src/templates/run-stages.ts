@@ -1,4 +1,4 @@
-import { createTurns } from '../turns.ts';
+import { createTurns } from '@skerry/contract/turns';
 import { type BuildPlan, type BuildSource, listStages, type StagePlan } from './build-plan.ts';
 import type { StageFiles } from './stage-base.ts';
 

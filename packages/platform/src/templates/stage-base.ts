@@ -1,7 +1,7 @@
+import { createTurns } from '@skerry/contract/turns';
 import type { StartCommands } from '../store/build-rows.ts';
 import type { ImageConfig } from '../store/cache/cache-rows.ts';
 import type { Store } from '../store/store.ts';
-import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildSource, StagePlan } from './build-plan.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { createTurns } from '../../turns.ts';
+import { createTurns } from '@skerry/contract/turns';
 import type { ContextStore } from '../uploads/context-store.ts';
 
 /** Which cache: a template has those of its own. */

@@ -1,6 +1,6 @@
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTurns } from '../../turns.ts';
+import { createTurns } from '@skerry/contract/turns';
 
 /** An archive of the folder. */
 export interface ArchiveFile {

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { createGate } from '../../concurrency/gate.ts';
+import { createTurns } from '@skerry/contract/turns';
 import { RuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
 import type { Features } from '../../runtime.ts';
@@ -101,7 +101,7 @@ export const createOci = (options: OciOptions): OciDriver => {
   const known = new Map<string, OciInstance>();
   const finding = new Map<string, Promise<Run>>();
   const starting = new Set<string>();
-  const starts = createGate(STARTS_PER_PROCESSOR * availableParallelism());
+  const starts = createTurns(STARTS_PER_PROCESSOR * availableParallelism());
   const stopping = new Map<string, Promise<void>>();
 
   const stop = (id: string): Promise<void> => {
@@ -174,7 +174,9 @@ export const createOci = (options: OciOptions): OciDriver => {
         prepareDisk,
       });
     }
-    const leave = await starts.enter(signal);
+    const leave = await starts.begin(signal).catch((cause: unknown) => {
+      throw new RuntimeError('unavailable', 'aborted while waiting for a free place', { cause });
+    });
     const timer = setTimeout(leave, LONGEST_TURN_MS);
     try {
       return await startAfresh(record, { signal, prepareDisk });
@@ -239,7 +241,7 @@ export const createOci = (options: OciOptions): OciDriver => {
     measure: async () => {
       const load: HostLoad = {
         ...{ running: 0, paused: 0, memoryBytes: 0, cpuCount: 0 },
-        startsUnderWay: starts.inside,
+        startsUnderWay: starts.taken,
         startsWaiting: starts.waiting,
       };
       for (const id of await readSandboxes()) {

@@ -43,3 +43,17 @@ it('goes on after a work that failed', async () => {
   await expect(turns.take(() => Promise.reject(new Error('no')), never)).rejects.toThrow('no');
   expect(await turns.take(async () => 1, never)).toBe(1);
 });
+
+it('counts the turns that are taken and wanted, and ends each once', async () => {
+  const turns = createTurns(1);
+  const end = await turns.begin();
+  const [second, third] = [turns.begin(), turns.begin()];
+  expect([turns.taken, turns.waiting]).toEqual([1, 2]);
+  end();
+  end();
+  const endSecond = await second;
+  expect([turns.taken, turns.waiting]).toEqual([1, 1]);
+  endSecond();
+  (await third)();
+  expect([turns.taken, turns.waiting]).toEqual([0, 0]);
+});
