@@ -85,7 +85,7 @@ export const createWatch =
       const error = explain(what, cause);
       if (error instanceof MembershipError) reject(error);
       log.warn('the watch of Kubernetes failed; it begins again', { what, error });
-      cancelRetry = clock.after(RETRY_MS, start);
+      cancelRetry = clock.after(RETRY_MS, () => void start());
     });
     void start();
 
