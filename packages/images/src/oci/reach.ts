@@ -1,8 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
-import type { IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { Readable } from 'node:stream';
+import type { Agent } from 'undici';
 import { ImageError } from '../image-error.ts';
 import { isAllowedUrl, isLoopback } from './reference.ts';
 
@@ -19,11 +17,13 @@ export type Reach = (url: URL, options: ReachOptions) => Promise<Response>;
 /** Reaches every host, as the operator's own requests may: plain http only on loopback. Rejects with `registry_refused`. */
 export const reachAny: Reach = async (url, { body, ...options }) => {
   if (!isAllowedUrl(url)) throw new ImageError('registry_refused', `${url.origin} is not https`);
-  const method = toMethod(body);
-  return fetch(url, { ...options, method, redirect: 'manual', ...(body !== undefined && { body }) });
+  return fetch(url, { ...options, ...toRequest(body) });
 };
 
-const toMethod = (body: string | undefined): string => (body === undefined ? 'GET' : 'POST');
+const toRequest = (body: string | undefined) => ({
+  redirect: 'manual' as const,
+  ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
+});
 
 class ClosedAddressError extends Error {}
 
@@ -37,7 +37,7 @@ export const createPublicReach = (settings: {
 }): Reach => {
   const { isPublicAddress } = settings;
   const allowed = new Set(settings.allowed.map(toAuthority));
-  const agent = new Agent({ lookup: createPublicLookup(isPublicAddress) });
+  let agent: Agent | undefined;
   return async (url, options) => {
     if (allowed.has(url.host)) return reachAny(url, options);
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -45,10 +45,15 @@ export const createPublicReach = (settings: {
     const isClosed = isIP(host) !== 0 && !isPublicAddress(host);
     if (isClosed || isLoopback(url.host)) throw notPublic(url);
     if (url.protocol !== 'https:') throw new ImageError('registry_refused', `${url.origin} is not https`);
+    // Loaded when it is first needed: the helper starts without it.
+    const undici = await import('undici');
+    agent ??= new undici.Agent({ connect: { lookup: createPublicLookup(isPublicAddress) } });
+    const { body, ...rest } = options;
     try {
-      return await send(url, { ...options, agent });
+      const answer = await undici.fetch(url, { ...rest, ...toRequest(body), dispatcher: agent });
+      return answer as unknown as Response;
     } catch (error) {
-      throw error instanceof ClosedAddressError ? notPublic(url) : error;
+      throw (error as Error).cause instanceof ClosedAddressError ? notPublic(url) : error;
     }
   };
 };
@@ -77,30 +82,3 @@ const createPublicLookup =
       return done(null, first.address, first.family);
     });
   };
-
-const send = (url: URL, { body, ...options }: ReachOptions & { agent: Agent }): Promise<Response> =>
-  new Promise((resolve, reject) => {
-    request(url, { ...options, method: toMethod(body) }, (answer) => {
-      try {
-        resolve(toResponse(answer));
-      } catch (error) {
-        answer.destroy();
-        reject(error);
-      }
-    })
-      .on('error', reject)
-      .end(body);
-  });
-
-const bodiless = [204, 205, 304];
-
-const toResponse = (answer: IncomingMessage): Response => {
-  const { statusCode = 0, headersDistinct } = answer;
-  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const hasBody = !bodiless.includes(statusCode);
-  if (!hasBody) answer.on('error', () => undefined).resume();
-  const body = hasBody ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>) : null;
-  return new Response(body, { status: statusCode, headers });
-};
