@@ -11,6 +11,7 @@ import { toSandboxFolder } from './folder.ts';
 import { releaseSentry } from './gvisor/hold-sentry.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
+import { levelOf } from './levels.ts';
 import { settlePause } from './pause.ts';
 import type { SandboxRecord } from './record.ts';
 
@@ -45,7 +46,7 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
         if (existsSync(folder.dumpPipe) || existsSync(folder.memory)) {
           // A process that is still writing the memory leaves the sandbox frozen and stopped when it ends, with
           // connections that fail.
-          const isSentry = record.level === 'gvisor';
+          const isSentry = levelOf(record).checkpointer === 'sentry';
           // A sentry completes its command by itself; the program that sent the command may still stop something.
           const deadlineMs = isSentry ? 0 : toMemoryDeadlineMs(record.spec.limits.memoryBytes);
           await endDump(folder.dumpPipe, { deadlineMs });

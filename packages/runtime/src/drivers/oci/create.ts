@@ -18,8 +18,8 @@ import { requireRoom } from './disk/require-room.ts';
 import { type SandboxFolder, toSandboxesDir, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
+import { toRecordLevel } from './levels.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
-import { toRecordLevel } from './record-level.ts';
 import { openOrigin } from './snapshots/origin.ts';
 
 /**

@@ -8,8 +8,8 @@ import { verifyDisk } from './disk/kept-disk.ts';
 import { requireRoomFor } from './disk/require-room.ts';
 import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
+import { requireLevel } from './levels.ts';
 import type { SandboxRecord } from './record.ts';
-import { requireLevel } from './record-level.ts';
 import { toStepError } from './step-error.ts';
 
 const prefix = 'export-';

@@ -13,6 +13,7 @@ import { createSettingsCover } from './criu/cover-settings.ts';
 import { type Criu, findCriu } from './criu/criu.ts';
 import { createRunsc } from './gvisor/runsc.ts';
 import type { HostBackend, RootlessOptions } from './host-backend.ts';
+import { levels } from './levels.ts';
 import { createRootBackend } from './root-backend.ts';
 import { createRootlessBackend } from './rootless-backend.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
@@ -48,8 +49,8 @@ export const readHost = (options: {
   const backend = rootless ? createRootlessBackend({ dataDir, rootless }) : createRootBackend({ dataDir });
   const allowance = readHostAllowance();
   const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(backend, ociRuntime && [ociRuntime]);
-  // CRIU cannot dump a sentry.
-  const criu = backend.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined;
+  const { checkpointer } = levels[runtime.level];
+  const criu = backend.makesCgroups && checkpointer === 'criu' ? findCriu(criuDir) : undefined;
   const sentry = keepsMemory ? runtime.sentry : undefined;
   return {
     ...backend,

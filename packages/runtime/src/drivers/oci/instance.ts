@@ -14,6 +14,7 @@ import { exportImage } from './export-image.ts';
 import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import { beginSentryPause } from './gvisor/pause-sentry.ts';
 import type { OciHost } from './host.ts';
+import { levelOf } from './levels.ts';
 import { beginPause, settlePause } from './pause.ts';
 import { type SandboxRecord, writeRecord } from './record.ts';
 import { beginResume } from './resume.ts';
@@ -93,9 +94,9 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
 
   const requireWriter = (): MemoryWriter => {
     const { criu, sentry } = host;
-    const isSentry = run.record?.level === 'gvisor';
-    if (sentry && isSentry) return { sentry };
-    if (criu && !isSentry) return { criu };
+    const { checkpointer } = levelOf(run.record);
+    if (sentry && checkpointer === 'sentry') return { sentry };
+    if (criu && checkpointer === 'criu') return { criu };
     throw new RuntimeError('unsupported', `the memory of sandbox ${id} cannot be kept on this host`);
   };
 
@@ -152,7 +153,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       pid: readPid(folder),
       slot: record.slot,
       policy,
-      hasOwnStack: record.level === 'gvisor',
+      hasOwnStack: levelOf(record).hasOwnStack,
       stateDir: host.stateDir,
       ...host.surroundings,
     };

@@ -49,19 +49,17 @@ export interface OciPlace extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
 export const openOci = async (settings: OciSettings, place: OciPlace): Promise<OpenedDriver> => {
   const { startsNone, stateDir, signal, ...where } = place;
   const { dataDir, rootless } = where;
-  const runscPath =
-    settings.level === 'gvisor'
-      ? await prepareRunsc({ targetDir: toTargetDir(settings), signal })
-      : undefined;
+  const program = await programs[settings.level ?? 'container'](settings, signal);
   const { foreignMemory } = settings;
   const options: OciOptions = {
-    ...{ ...where, runscPath, foreignMemory },
+    ...{ ...where, ...program, foreignMemory },
     ...(stateDir !== undefined && { stateDir }),
   };
   const surroundings = toSurroundings(rootless);
   const memory = settings.keepsMemory ? await findMemory(options, { settings, signal }) : {};
   // A proof of kept memory has started a sandbox; a rootless namespace and gVisor have one OCI runtime only.
-  const isSettled = startsNone || [memory.criuDir, rootless, runscPath].some((one) => one !== undefined);
+  const isSettled =
+    startsNone || [memory.criuDir, rootless, options.runscPath].some((one) => one !== undefined);
   const ociRuntime = isSettled ? undefined : await chooseRuntime(options, reportRefusal);
   const runtime = createOci({ ...options, ...memory, ...(ociRuntime && { ociRuntime }) });
   const keep = (): void => void keepHostNetwork({ dataDir, stateDir, surroundings });
@@ -77,6 +75,17 @@ export const openOci = async (settings: OciSettings, place: OciPlace): Promise<O
       await removeHostNetwork({ stateDir });
     },
   };
+};
+
+/** By level, what brings the programs that start its sandboxes where this host lacks them. */
+const programs: Record<
+  IsolationLevel,
+  (settings: OciSettings, signal: AbortSignal | undefined) => Promise<Pick<OciOptions, 'runscPath'>>
+> = {
+  container: async () => ({}),
+  gvisor: async (settings, signal) => ({
+    runscPath: await prepareRunsc({ targetDir: toTargetDir(settings), signal }),
+  }),
 };
 
 /** A reload of the host's firewall flushes the rules of running sandboxes too. */

@@ -5,6 +5,7 @@ import { syncPath } from '../../kernel/sync-path.ts';
 import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
 import type { Checkpoint } from './criu/checkpoint.ts';
 import type { KeptDisk } from './disk/kept-disk.ts';
+import type { RecordedLevel } from './levels.ts';
 
 /** What is on disk about a sandbox before any of it exists, so that a process after a crash finds all of it. */
 export interface SandboxRecord {
@@ -17,7 +18,7 @@ export interface SandboxRecord {
   birthId: string;
   runId: string;
   /** Of the present run, or of the last one; absent for `container`. No later run has a lower level. */
-  level?: 'gvisor';
+  level?: NonNullable<RecordedLevel['level']>;
   /** Of the present run, or of the last one. A paused sandbox has none reserved. */
   slot: number;
   /**

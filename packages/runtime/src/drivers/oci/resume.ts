@@ -12,8 +12,8 @@ import { verifyDisk } from './disk/kept-disk.ts';
 import { requireRoom } from './disk/require-room.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
+import { requireLevel, toRecordLevel } from './levels.ts';
 import { keepRecord, type SandboxRecord } from './record.ts';
-import { requireLevel, toRecordLevel } from './record-level.ts';
 
 /**
  * The first half of a resume: a slot is reserved, and a record on the medium says `resuming`, so that the disk may be

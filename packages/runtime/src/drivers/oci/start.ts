@@ -11,6 +11,7 @@ import { waitForEntry } from './container/ready.ts';
 import { writeBootId } from './container/write-boot-id.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
+import { levels } from './levels.ts';
 import type { SandboxRecord } from './record.ts';
 
 export interface StartOptions {
@@ -151,7 +152,7 @@ const runContainer = async (options: {
           pid,
           slot: record.slot,
           policy: network,
-          hasOwnStack: host.runtime.level === 'gvisor',
+          hasOwnStack: levels[host.runtime.level].hasOwnStack,
           signal,
           stateDir: host.stateDir,
           ...host.surroundings,

@@ -4,8 +4,8 @@ import { type Checkpoint, isCriuMemory, shareImages } from '../criu/checkpoint.t
 import { copyDisk } from '../disk/copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
+import { requireLevel } from '../levels.ts';
 import type { SandboxRecord } from '../record.ts';
-import { requireLevel } from '../record-level.ts';
 import { reopenDisk } from '../resume.ts';
 import { makeDisk } from '../start.ts';
 import { nameCopy } from './name-copy.ts';

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { SnapshotId } from '../../../runtime.ts';
 import type { Checkpoint } from '../criu/checkpoint.ts';
 import type { SealedDisk } from '../disk/sealed-disk.ts';
+import type { RecordedLevel } from '../levels.ts';
 import type { SandboxRecord } from '../record.ts';
 import type { ManifestSummary } from './manifest.ts';
 
@@ -29,7 +30,7 @@ export interface SnapshotContents {
   diskBaseId: number;
   diskBytes: number;
   /** As in the record of that sandbox: nothing that starts from it gets a lower level. */
-  level?: 'gvisor';
+  level?: NonNullable<RecordedLevel['level']>;
   /** Set where the processes were captured, too. */
   memory?: Checkpoint;
   /** The folder bound to `/.envd` for these. */

@@ -15,6 +15,7 @@ import { requireRoomFor } from '../../disk/require-room.ts';
 import { describeSealedDisk } from '../../disk/sealed-disk.ts';
 import type { SnapshotFolder } from '../../folder.ts';
 import type { OciHost } from '../../host.ts';
+import { levels } from '../../levels.ts';
 import { readManifest } from '../manifest.ts';
 import type { SealedSnapshot } from '../snapshot-record.ts';
 import { toStoreFailure } from './blob-failure.ts';
@@ -131,7 +132,7 @@ const fetchMemory = async (
   };
   await verifyImages(folder.memory, images);
   // The host can do nothing with the images of a sentry but give them to one.
-  if (made.level === 'container')
+  if (levels[made.level].checkpointer === 'criu')
     await requireConfined(folder.memory, {
       names: files.map(({ name }) => name),
       filter: 'program' in seccomp ? seccomp.program : undefined,
