@@ -102,7 +102,7 @@ if (build !== buildAgent || !isBuilt(root)) {
 for (const step of prepare) await runStep(step, { cwd: root, env });
 if (run)
   await runLast([...run, ...args], {
-    // With it, "up" prints lines that call this script.
-    env: { ...env, SKERRY_CHECKOUT: root },
+    // With it, "up" prints lines that call this script. Tests call the command in other ways.
+    env: job === 'skerry' ? { ...env, SKERRY_CHECKOUT: root } : env,
     cwd: job === 'skerry' ? process.cwd() : root,
   });

@@ -52,6 +52,10 @@ export function createReader({ apiUrl, apiKey, domain, sandboxUrl }: StackAddres
   writeFileSync(join(path, 'bin/skerry'), `#!/bin/sh\nexec '${process.execPath}' '${skerryProgram}' "$@"\n`);
   chmodSync(join(path, 'bin/skerry'), 0o755);
   writeFileSync(join(path, 'package.json'), '{ "private": true, "type": "module" }\n');
+  // Without what says that the command was called by npm or sudo.
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(npm_|SKERRY_CHECKOUT$|SUDO_)/.test(name)),
+  );
   const service = {
     SKERRY_API_URL: apiUrl,
     SKERRY_API_KEY: apiKey,
@@ -72,7 +76,7 @@ export function createReader({ apiUrl, apiKey, domain, sandboxUrl }: StackAddres
     run: async (command, argv, env = {}) => {
       const child = spawn(command, argv, {
         cwd: path,
-        env: { ...process.env, ...service, ...env },
+        env: { ...inherited, ...service, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       const [printed, complained, [code]] = await Promise.all([
