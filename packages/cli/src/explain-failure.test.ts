@@ -68,6 +68,8 @@ it('names the option that chooses another port when one is taken', async () => {
 
 it('passes on what the command line says itself, and explains no defect', () => {
   expect(explainFailure(new CliError('name a command'))).toEqual({ message: 'name a command' });
+  const told = { hint: 'name another', output: ['E: no lists'] };
+  expect(explainFailure(new CliError('it failed', told))).toEqual({ message: 'it failed', ...told });
   expect(explainFailure(new TypeError('x is undefined'))).toBeUndefined();
 });
 

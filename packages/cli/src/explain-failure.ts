@@ -2,10 +2,12 @@ import { SandboxError, type SandboxErrorCode } from '@skerry/sdk';
 import { CliError } from './cli-error.ts';
 import { type Kind, toMissingHint } from './kind.ts';
 
-/** What a user reads of an error: one line, and where there is one, a line that says what to do. */
+/** What a user reads of an error: one line, and where there is one, a line that says what to do and what a program has written. */
 export interface Explanation {
   message: string;
   hint?: string | undefined;
+  /** Lines that are printed before. */
+  output?: readonly string[] | undefined;
 }
 
 const apiHints: Partial<Record<SandboxErrorCode, string>> = {
@@ -56,7 +58,7 @@ export function explainFailure(error: unknown, kind?: Kind): Explanation | undef
 const toOneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*/g, ' ');
 
 function explain(error: unknown, kind: Kind | undefined): Explanation | undefined {
-  if (error instanceof CliError) return { message: error.message };
+  if (error instanceof CliError) return { message: error.message, hint: error.hint, output: error.output };
   if (error instanceof SandboxError) return { message: toTyped(error), hint: toHint(error, kind) };
   if (isSystemError(error)) return { message: error.message, hint: systemHints[error.code] };
   return undefined;

@@ -33,7 +33,10 @@ try {
   if (program.opts<{ debug?: boolean }>().debug) reportText(toStack(error));
   if (explained === undefined)
     report(`internal error: ${(error as Error).message}`, '"skerry --debug …" shows where it happened');
-  else report(explained.message, explained.hint);
+  else {
+    for (const line of explained.output ?? []) reportText(`${line}\n`);
+    report(explained.message, explained.hint);
+  }
   process.exitCode ||= 1;
 }
 // At its end, Node 24 waits for a request of a connection that was reset, which never completes: a server with such

@@ -30,7 +30,7 @@ export const isImageErrorCode = (code: unknown): code is ImageErrorCode =>
 /** The error of making an image, besides the reason of an aborted signal. The message is for the operator. */
 export class ImageError extends Error {
   readonly code: ImageErrorCode;
-  /** One line for a root shell that removes the cause, when there is one. */
+  /** Says in one line what removes the cause, when there is such a thing: a command for a root shell, or what to name instead. */
   readonly remedy: string | undefined;
 
   constructor(code: ImageErrorCode, message: string, options: { cause?: unknown; remedy?: string } = {}) {

@@ -34,6 +34,7 @@ export async function completeBase(
     throw new ImageError(
       'unsuitable_image',
       `the image lacks ${missing.join(', ')}, and this host cannot install them in a sandbox`,
+      { remedy: 'name an image that has them' },
     );
   onProgress({ phase: 'install', message: `installing ${missing.join(', ')} in a sandbox`, fraction: 0.9 });
   const { asFile } = toImageOptions();
@@ -41,12 +42,12 @@ export async function completeBase(
   const script = toInstallScript(request.contents, missing);
   const { digest } = await rebuildImage({ runtime, rootfs, script, path, log, signal }).catch(
     (error: unknown): never => {
-      throw error instanceof FailedScriptError
-        ? new ImageError(
-            'build_failed',
-            `the packages that the image lacks were not installed: ${error.message}`,
-          )
-        : error;
+      if (!(error instanceof FailedScriptError)) throw error;
+      throw new ImageError(
+        'build_failed',
+        `installing ${missing.join(', ')} in a sandbox failed: ${error.message}`,
+        { remedy: 'name an image that has them, or one whose apt sources a sandbox reaches' },
+      );
     },
   );
   const completed = await requestCompletion(images, { ...request, asFile, image: path, digest });

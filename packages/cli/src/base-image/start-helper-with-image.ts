@@ -68,6 +68,8 @@ export async function startHelperWithImage({
     for (const part of work) part.catch((error: unknown) => failing.abort(error));
     // Nothing of the other may be under way when this rejects.
     await Promise.allSettled(work);
+    // The first failure: what it ended fails with less.
+    failing.signal.throwIfAborted();
     const [runtime, base] = await Promise.all(work);
     made = { runtime, images: runtime.transport, base: base ?? (await request(runtime)) };
   } else {

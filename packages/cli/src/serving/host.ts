@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { IsolationLevel } from '@skerry/contract/isolation';
-import type { NpmClient } from '@skerry/images';
+import { ImageError, type NpmClient } from '@skerry/images';
 import type { BaseContents } from '@skerry/images/base-contents';
 import type { Log } from '@skerry/platform';
 import {
@@ -146,8 +146,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     onProgress,
     signal,
   }).catch((error: unknown): never => {
-    const isForOperator = isRuntimeError(error, 'unsupported') || isRuntimeError(error, 'damaged');
-    throw isForOperator ? new CliError(error.message, { cause: error }) : error;
+    throw toStartFailure(error);
   });
   cleanup.defer(close);
   warnOfMissingLimits(runtime.features, log);
@@ -165,6 +164,19 @@ export async function openHost(options: HostOptions): Promise<Host> {
     helperFaults,
     close: () => running.disposeAsync(),
   };
+}
+
+/** Turns an error that the operator can resolve into one that says how. */
+function toStartFailure(error: unknown): unknown {
+  if (isRuntimeError(error, 'unsupported') || isRuntimeError(error, 'damaged'))
+    return new CliError(error.message, { cause: error });
+  if (!(error instanceof ImageError)) return error;
+  const [message = '', ...output] = error.message.split('\n');
+  return new CliError(`the base image was not made: ${message}`, {
+    cause: error,
+    hint: error.remedy,
+    output,
+  });
 }
 
 const toHelperFailure = ({ how, count, isStarting }: HelperFault): CliError =>

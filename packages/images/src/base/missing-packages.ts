@@ -26,7 +26,8 @@ export const toInstallScript = (contents: BaseContents, packages: readonly strin
   [
     'set -e',
     'export DEBIAN_FRONTEND=noninteractive',
-    'apt-get update -q',
+    // Without a list of a source, the install would only say that there is no such package.
+    'apt-get update -q -o APT::Update::Error-Mode=any',
     `apt-get install -q -y --no-install-recommends -- ${packages.join(' ')}`,
     addLocales(baseRecipes[contents]),
     ...clear,
