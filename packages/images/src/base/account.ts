@@ -33,8 +33,8 @@ export async function ensureUser(root: string): Promise<void> {
   editRootfsFile(root, '/etc/group', (text) =>
     replaceEntry(withRoot(text, 'root:x:0:'), [name, 'x', `${userId}`, '']),
   );
-  // "*": no password is accepted. 0: no age, so that the text does not depend on the day.
-  editShadow(root, '/etc/shadow', [name, '*', '0', '0', '99999', '7', '', '', '']);
+  // "*": no password is accepted. No day of its last change: PAM ends the sessions of su and cron for a password of day 0.
+  editShadow(root, '/etc/shadow', [name, '*', '', '0', '99999', '7', '', '', '']);
   editShadow(root, '/etc/gshadow', [name, '!', '', '']);
   await makeHome(root);
   writeRootfsFile(

@@ -224,7 +224,7 @@ describe('the base image', () => {
       'root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n',
     );
     expect(read('etc/group')).toBe('root:x:0:\nuser:x:1000:\n');
-    expect(read('etc/shadow')).toBe('root:*:1::::::\nuser:*:0:0:99999:7:::\n');
+    expect(read('etc/shadow')).toBe('root:*:1::::::\nuser:*::0:99999:7:::\n');
     expect(lstatSync(join(rootfs, 'etc/shadow'))).toMatchObject({ mode: 0o100640, gid: 42 });
     expect(existsSync(join(rootfs, 'etc/gshadow'))).toBe(false);
     expect(lstatSync(join(rootfs, 'home/user'))).toMatchObject({ mode: 0o40755, uid: 1000, gid: 1000 });

@@ -59,7 +59,7 @@ export const baseRecipes: Readonly<Record<BaseContents, BaseRecipe>> = {
 /**
  * Raise it with every change of what the code in this folder makes, so that images of an older recipe are made anew.
  */
-const recipeVersion = 4;
+const recipeVersion = 5;
 
 /** The name of the build: equal for equal code and options, on every host. 16 hex digits. */
 export function toRecipeDigest({

@@ -26,6 +26,13 @@ describe.each(isolationLevels)('a sandbox of the template base at level %s', (le
     });
   });
 
+  it('lets root become its user', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const sandbox = await Sandbox.connect(sandboxId, stack.connection);
+    const su = await sandbox.commands.run('su user -c id < /dev/null', { user: 'root' });
+    expect(su.stdout).toContain('uid=1000(user)');
+  });
+
   it('refuses a capability with which a program would not start, and says so', async () => {
     const { sandboxId } = await stack.createSandbox();
     const sandbox = await Sandbox.connect(sandboxId, stack.connection);
