@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { createTemplateBuilds } from '../templates/template-builds.ts';
 import { runSkerry, startSkerry } from './run-skerry.ts';
 
 let stack: SharedStack;
@@ -69,6 +70,31 @@ describe('skerry sandbox cp', () => {
     expect((await stat(join(here, 'back', 'run.sh'))).mode & 0o777).toBe(0o755);
     expect((await stat(join(here, 'back', 'large'))).size).toBe(5 << 20);
     expect((await runSkerry(sandbox('exec', id, '--', 'ls -A /tmp'))).stdout).not.toContain('skerry-copy');
+  });
+
+  it('takes relative paths from the home of the user, wherever commands begin', async () => {
+    const { build } = createTemplateBuilds(() => stack);
+    const steps = ['USER worker', 'WORKDIR /srv/app'].map((line) => {
+      const [type, ...args] = line.split(' ');
+      return { type, args };
+    });
+    expect((await build('elsewhere', { fromTemplate: 'base', steps })).reason).toBeUndefined();
+    const { sandboxId: id } = await stack.createSandbox({ templateID: 'elsewhere' });
+    const here = await newFolder();
+    await mkdir(join(here, 'project'));
+    await writeFile(join(here, 'project/run'), 'text', { mode: 0o755 });
+    const copies = [
+      [join(here, 'project'), `${id}:`],
+      [join(here, 'project/run'), `${id}:project/again`],
+      [`${id}:project`, join(here, 'back')],
+    ] as const;
+    for (const [from, to] of copies)
+      expect(await runSkerry(sandbox('cp', from, to))).toEqual({ code: 0, stdout: '', stderr: '' });
+    const { stdout } = await runSkerry(
+      sandbox('exec', id, '--', 'pwd; ls -A; cd; stat -c "%n %U %a" project/*'),
+    );
+    expect(stdout).toBe('/srv/app\nproject/again worker 755\nproject/run worker 755\n');
+    expect(await readdir(join(here, 'back'))).toEqual(['again', 'run']);
   });
 
   it('copies one file under another name and into a folder, and says which file is missing', async () => {

@@ -12,6 +12,8 @@ export interface StackAddress {
 }
 
 export interface CreateOptions {
+  /** Default: `base`. */
+  templateID?: string;
   timeoutSeconds?: number;
   envVars?: Record<string, string>;
   metadata?: Record<string, string>;

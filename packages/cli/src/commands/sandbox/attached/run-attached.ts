@@ -85,7 +85,9 @@ async function passStdin(sandbox: Sandbox, handle: CommandHandle, signal: AbortS
 async function signalTree(sandbox: Sandbox, { pid }: CommandHandle, signal: 'INT' | 'KILL'): Promise<void> {
   const script = `tree() { echo $1; for child in $(cat /proc/$1/task/*/children 2>/dev/null); do tree $child; done; }
 kill -${signal} $(tree ${pid})`;
-  await sandbox.commands.run(script, { user: 'root', timeoutMs: 5000, tag: HELPER_TAG }).catch(() => {
-    // The command has ended meanwhile, or the sandbox has: `wait` reports it.
-  });
+  await sandbox.commands
+    .run(script, { user: 'root', cwd: '/', timeoutMs: 5000, tag: HELPER_TAG })
+    .catch(() => {
+      // The command has ended meanwhile, or the sandbox has: `wait` reports it.
+    });
 }

@@ -11,10 +11,19 @@ type ToolOptions = Pick<CopyOptions, 'user' | 'signal'>;
 /** Where something stands in a folder of a sandbox while it is copied. */
 export const temporaryPath = (folder = '/tmp'): string => posix.join(folder, `.skerry-copy-${randomUUID()}`);
 
-/** Runs a program of the sandbox to its end, without limit of time. Throws `CliError` with what it complained about. */
-export async function runTool(sandbox: Sandbox, words: string[], options: ToolOptions): Promise<void> {
+/**
+ * Runs a program of the sandbox on a path to its end, without limit of time. A relative path begins in the home, as those of files do.
+ * Throws `CliError` with what it complained about.
+ */
+export async function runTool(
+  sandbox: Sandbox,
+  { words, path }: { words: string[]; path: string },
+  options: ToolOptions,
+): Promise<void> {
+  // Some users have no home.
+  const cwd = posix.isAbsolute(path) ? '/' : '~';
   try {
-    await sandbox.commands.run(quoteWords(words), { ...options, timeoutMs: 0, tag: HELPER_TAG });
+    await sandbox.commands.run(quoteWords(words), { ...options, cwd, timeoutMs: 0, tag: HELPER_TAG });
   } catch (error) {
     if (!(error instanceof CommandExitError)) throw error;
     throw new CliError(`in the sandbox: ${error.stderr.trim() || error.message}`);
@@ -28,7 +37,7 @@ while [ ! -e "$p" ]; do case $p in */*) p=\${p%/*}; p=\${p:-/};; *) p=.;; esac; 
 
 /** Throws `CliError` when the user may not write the path. The agent writes files for every user, and would not refuse it. */
 export const requireWritable = (sandbox: Sandbox, path: string, options: ToolOptions): Promise<void> =>
-  runTool(sandbox, ['sh', '-c', FIND_OBSTACLE, 'sh', path], options);
+  runTool(sandbox, { words: ['sh', '-c', FIND_OBSTACLE, 'sh', path], path }, options);
 
 /** Removes a path of the sandbox, also after the copy was interrupted, or reports nothing: the sandbox may have ended. */
 export async function discard(sandbox: Sandbox, path: string, { user }: ToolOptions): Promise<void> {

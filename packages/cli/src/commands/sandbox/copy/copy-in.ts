@@ -54,7 +54,8 @@ async function copyFileIn(
       await discard(sandbox, whole, options);
     }
   }
-  if (facts.mode & 0o111) await runTool(sandbox, ['chmod', '+x', '--', target.path], options);
+  const words = ['chmod', '+x', '--', target.path];
+  if (facts.mode & 0o111) await runTool(sandbox, { words, path: target.path }, options);
 }
 
 async function copyFolderIn(
@@ -71,8 +72,11 @@ async function copyFolderIn(
     // Portable: without the owners and times of this machine.
     const packed = Readable.from(create({ cwd: path, portable: true }, ['.']));
     await sandbox.files.write(archive, count(packed, options), { user, signal });
-    await runTool(sandbox, ['mkdir', '-p', '--', into], options);
-    await runTool(sandbox, ['tar', '-xf', archive, '-C', into], options);
+    for (const words of [
+      ['mkdir', '-p', '--', into],
+      ['tar', '-xf', archive, '-C', into],
+    ])
+      await runTool(sandbox, { words, path: into }, options);
     if (into !== target.path) await sandbox.files.move(into, target.path, { user, signal });
   } finally {
     await discard(sandbox, archive, options);
@@ -95,7 +99,7 @@ async function findTarget(
       throw error;
     }
   };
-  const isFolder = destination.endsWith('/') || destination === '.';
+  const isFolder = destination.endsWith('/') || ['', '.'].includes(destination);
   const found = isFolder ? undefined : await look(destination);
   return found === undefined || found.type === 'directory' ? look(posix.join(destination, name)) : found;
 }

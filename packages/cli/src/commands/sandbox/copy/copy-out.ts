@@ -78,7 +78,8 @@ async function copyFolderOut(
   const archive = temporaryPath();
   const part = await mkdtemp(join(dirname(copy.target), '.skerry-copy-'));
   try {
-    await runTool(sandbox, ['tar', '-cf', archive, '-C', posix.normalize(copy.path), '.'], options);
+    const words = ['tar', '-cf', archive, '-C', posix.normalize(copy.path), '.'];
+    await runTool(sandbox, { words, path: copy.path }, options);
     const { user, signal } = options;
     options.transfer.expect((await sandbox.files.getInfo(archive, { user, signal })).sizeBytes);
     await receive(sandbox, archive, unpack(part, options.onLeftOut), options).catch((error: unknown) => {
