@@ -16,9 +16,9 @@ export async function openStores(resources: AsyncDisposableStack): Promise<Store
   if (findPostgres() === undefined) return undefined;
   const server = await startPostgres({ isDurable: true });
   resources.defer(() => server.remove());
-  const postgres = await createPostgresStore({ url: await server.createDatabase() });
+  const postgres = await createPostgresStore({ url: await server.createDatabase(), secret: 'secret' });
   resources.defer(() => postgres.close());
-  const sqlite = await createStore({ path: join(temporaryFolder(resources), 'skerry.db') });
+  const sqlite = await createStore({ path: join(temporaryFolder(resources), 'skerry.db'), secret: 'secret' });
   resources.defer(() => sqlite.close());
   return { postgres, sqlite };
 }
@@ -40,6 +40,8 @@ export async function reserve(store: Store, id: string, number: number): Promise
       endAt: Number.MAX_SAFE_INTEGER,
       metadata: { user: `user-${number % 100}`, purpose: 'benchmark' },
       envVars: { LANG: 'C.UTF-8' },
+      defaultUser: '',
+      defaultWorkdir: '',
       secure: true,
       network: null,
       autoPause: null,

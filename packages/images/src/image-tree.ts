@@ -14,10 +14,10 @@ export interface ImageTree extends LayerSink {
   /** Unpacks an image of an archive as `loadImage` does. */
   load(source: LoadedArchive, options: { onProgress: OnProgress }): Promise<{ config: ImageConfig }>;
   /**
-   * Adds what every sandbox needs and settles the times of what was written since `sinceMs`. Raises all owners by `ownerOffset`
-   * afterwards.
+   * Adds what every sandbox needs, also `workdir` unless that is empty, and settles the times of what was written since `sinceMs`. Raises all
+   * owners by `ownerOffset` afterwards.
    */
-  prepare(options: { sinceMs: number; ownerOffset: number }): Promise<void>;
+  prepare(options: { workdir: string; sinceMs: number; ownerOffset: number }): Promise<void>;
   /** What the tree lacks of a base template. */
   inspectBase(contents: BaseContents): Promise<BaseLack>;
   /** Adds Node.js, turns the tree into a base template, and describes it. */

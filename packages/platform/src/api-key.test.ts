@@ -16,7 +16,7 @@ describe('API keys', () => {
   beforeEach(async () => {
     now = 1_000_000;
     dataDir = await mkdtemp(join(tmpdir(), 'skerry-key-'));
-    store = await createStore({ path: join(dataDir, 'skerry.db') });
+    store = await createStore({ path: join(dataDir, 'skerry.db'), secret: 'secret' });
   });
   afterEach(async () => {
     await store.close();

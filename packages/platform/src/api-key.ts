@@ -45,7 +45,7 @@ export const ensureApiKey = async (options: {
   return key;
 };
 
-/** The secret from which the tokens of sandboxes are derived. If it is missing or replaced, every token changes. */
+/** The secret from which the tokens of sandboxes are derived, and with which variables in the database are encrypted: the database cannot be read with another. */
 export const ensureSecret = (options: { dataDir: string }): Promise<string> =>
   ensureSecretFile(join(options.dataDir, 'secret'), makeSecret);
 

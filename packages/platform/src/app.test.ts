@@ -32,7 +32,7 @@ let key: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'skerry-app-'));
-  store = await createStore({ path: join(folder, 'skerry.db') });
+  store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
   key = await ensureApiKey({ dataDir: folder, store, clock: createSystemClock() });
   const silent = () => undefined;
   platform = createPlatform({

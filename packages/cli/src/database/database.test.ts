@@ -27,7 +27,9 @@ it('reads a URL with a password from a file that only its owner may read', () =>
 it('refuses a data folder whose state is in the other database', async () => {
   const folder = createTemporaryFolder();
   writeFileSync(join(folder, 'postgres'), '');
-  await expect(openStore(folder, undefined)).rejects.toThrow(/name it by --database/);
+  await expect(openStore(folder, undefined, { secret: 'secret' })).rejects.toThrow(/name it by --database/);
   writeFileSync(join(folder, 'skerry.db'), '');
-  await expect(openStore(folder, 'postgres://db/name')).rejects.toThrow(/choose another data folder/);
+  await expect(openStore(folder, 'postgres://db/name', { secret: 'secret' })).rejects.toThrow(
+    /choose another data folder/,
+  );
 });

@@ -39,24 +39,32 @@ export async function openStore(
   dataDir: string,
   url: string | undefined,
   {
+    secret,
     log,
     isShared = false,
     onError,
-  }: { log?: Pick<Log, 'warn'>; isShared?: boolean; onError?: (() => void) | undefined } = {},
+  }: {
+    secret: string;
+    log?: Pick<Log, 'warn'>;
+    isShared?: boolean;
+    onError?: (() => void) | undefined;
+  },
 ): Promise<Store> {
   const path = databaseFile(dataDir);
   if (url === undefined) {
     if (existsSync(postgresMark(dataDir)))
       throw new CliError(`the state of ${dataDir} is in PostgreSQL: name it by --database`);
-    return createStore({ path, onError });
+    return createStore({ path, secret, onError });
   }
   if (existsSync(path))
     throw new CliError(`the state of ${dataDir} is in ${path}: choose another data folder for --database`);
   // Only here: other servers do not need the driver.
   const { createPostgresStore } = await import('@skerry/platform/postgres');
-  const store = await createPostgresStore({ url, log, isShared, onError }).catch((error: Error): never => {
-    throw new CliError(toChain(error), { cause: error });
-  });
+  const store = await createPostgresStore({ url, secret, log, isShared, onError }).catch(
+    (error: Error): never => {
+      throw new CliError(toChain(error), { cause: error });
+    },
+  );
   writeFileSync(postgresMark(dataDir), '', { mode: 0o600 });
   return store;
 }

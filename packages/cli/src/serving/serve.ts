@@ -104,7 +104,9 @@ export async function serve(
 
   const measured =
     options.metrics && (await import('../metrics/service-metrics.ts')).addServiceMetrics(options.metrics);
+  const secret = await ensureSecret({ dataDir });
   const opened = await openStore(dataDir, options.databaseUrl, {
+    secret,
     log,
     isShared: owner !== undefined,
     onError: measured?.onDatabaseError,
@@ -116,7 +118,6 @@ export async function serve(
     throw new CliError(
       `sandboxes of this data folder have ${madeWithMb} MiB, which --base-memory cannot change`,
     );
-  const secret = await ensureSecret({ dataDir });
   const apiKey = await ensureApiKey({ dataDir, store, clock: createSystemClock() });
   const parts = await compose({ store, secret, server });
   const platform = createPlatform({

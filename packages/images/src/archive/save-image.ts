@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { findProgram, runProgram } from '../base/run-program.ts';
 import { ImageError } from '../image-error.ts';
+import type { ImageConfig } from '../oci/image-config.ts';
 import { type BlobReference, toArchitecture } from '../oci/image-manifest.ts';
 
 /** The media types of the OCI image specification. */
@@ -37,11 +38,14 @@ exec tar --create --file "$3" --directory "$2/rootfs" --format=pax --sort=name -
   --pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime \
   --xattrs '--xattrs-include=user.*' --xattrs-include=security.capability .`;
 
+/** How the processes of an image run; empty strings name nothing. */
+export type SavedConfig = Pick<ImageConfig, 'env' | 'user' | 'workdir'>;
+
 export interface SaveOptions {
   /** Of an image file. */
   image: string;
   folder: string;
-  env: Readonly<Record<string, string>>;
+  config: SavedConfig;
   as: ImageName;
   /** Throws where the host has no room for that. */
   requireRoom: (sizeBytes: number) => void;
@@ -54,14 +58,19 @@ export interface SaveOptions {
  * than an image may that is loaded, or the reason of `signal`, and leaves nothing then. Needs root.
  */
 export async function saveImage(options: SaveOptions): Promise<void> {
-  const { folder, env, as, signal } = options;
+  const { folder, as, signal } = options;
+  const { env, user, workdir } = options.config;
   await mkdir(join(folder, 'blobs/sha256'), { recursive: true, mode: 0o700 });
   try {
     const layer = await writeLayer(options);
     const config = await writeBlob(folder, {
       architecture: toArchitecture(arch()),
       os: 'linux',
-      config: { Env: Object.entries(env).map(([name, value]) => `${name}=${value}`) },
+      config: {
+        Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+        ...(user !== '' && { User: user }),
+        ...(workdir !== '' && { WorkingDir: workdir }),
+      },
       rootfs: { type: 'layers', diff_ids: [layer.digest] },
     });
     const manifest = await writeBlob(folder, {

@@ -72,12 +72,13 @@ export async function finishRootfs(
 /**
  * Adds to an unpacked file system what every sandbox needs of it: the account, mount points, names and resolver as plain
  * files (a sandbox gets its own), when it has a shell but no bash, a bash that is this shell, as commands run in a
- * login shell of bash, and when it has dpkg, a script in front of setcap(8). Runs nothing of the image; idempotent. Rejects with
- * `unsuitable_image` for an image in whose places these cannot be.
+ * login shell of bash, and when it has dpkg, a script in front of setcap(8). `workdir` is the working folder that the image names, which it
+ * may lack. Runs nothing of the image; idempotent. Rejects with `unsuitable_image` for an image in whose places these cannot be.
  */
-export async function prepareForSandboxes(root: string): Promise<void> {
+export async function prepareForSandboxes(root: string, { workdir = '' } = {}): Promise<void> {
   try {
     await addNeeded(root);
+    if (workdir !== '') addFolder(root, workdir);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!unsuitable.includes(code)) throw error;
@@ -103,6 +104,11 @@ async function addNeeded(root: string): Promise<void> {
     writeRootfsFile(root, setcapPath, setcapScript, { mode: 0o755 });
     writeRootfsFile(root, '/etc/apt/apt.conf.d/90setcap', setcapAptOption);
   }
+}
+
+/** One that exists keeps its owner and its mode. */
+function addFolder(root: string, name: string): void {
+  mkdirSync(containedPath(root, name, { followLast: true }), { recursive: true, mode: 0o755 });
 }
 
 function isDebian(root: string): boolean {

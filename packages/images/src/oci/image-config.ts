@@ -5,9 +5,9 @@ import { ImageError } from '../image-error.ts';
 export interface ImageConfig {
   /** Environment variables. */
   env: Record<string, string>;
-  /** A name or a number, optionally with `:` and a group. Empty: root. */
+  /** A name or a number, optionally with `:` and a group. Empty: the image names none. */
   user: string;
-  /** Absolute, or empty for `/`. */
+  /** Absolute. Empty: the image names none. */
   workdir: string;
   /** The words of its command, which begin with those of the entry point. */
   entrypoint: string[];

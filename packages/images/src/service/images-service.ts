@@ -58,9 +58,9 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
     },
     makeTemplateImage: (request, { signal }) =>
       makeTemplate(request, { ...tools, flights, openTree }, signal),
-    saveTemplateImage: async ({ path, image, env, name, tag }, { signal }) => {
+    saveTemplateImage: async ({ path, image, env, user, workdir, name, tag }, { signal }) => {
       await saveTemplateImage(requireAbsolute(path), {
-        ...{ image: requireAbsolute(image), env, as: { name, tag }, signal },
+        ...{ image: requireAbsolute(image), config: { env, user, workdir }, as: { name, tag }, signal },
         readSpareRoom: tools.readSpareRoom,
       }).catch((error: unknown) => {
         throw toConnectError(error);

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { type PackedLayout, packLayout } from '../archive/pack-layout.ts';
+import type { SavedConfig } from '../archive/save-image.ts';
 import { ImagesService, type MakeTemplateImageRequestSchema } from '../gen/skerry/images/v1/images_pb.ts';
 import { type ImageForm, toImagePath } from '../image-file.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
@@ -49,12 +50,12 @@ export interface TemplateImages {
     signal: AbortSignal;
   }): Promise<MadeImage>;
   /**
-   * Packs an image file as an OCI image layout with those variables and that name. Nothing is left when the archive has been
+   * Packs an image file as an OCI image layout with that config and that name. Nothing is left when the archive has been
    * read or destroyed. Rejects as `make` does.
    */
   save(options: {
     image: string;
-    env: Record<string, string>;
+    config: SavedConfig;
     name: string;
     tag: string;
     signal: AbortSignal;
@@ -148,7 +149,7 @@ export const createTemplateImages = (
       ),
     load: ({ archive, image, ...options }) =>
       make({ archive, ...(image !== undefined && { archivedImage: image }) }, options),
-    save: async ({ signal, ...image }) => {
+    save: async ({ signal, config, ...image }) => {
       const path = toUnfinished(folder, randomUUID(), 'folder');
       const remove = async (): Promise<void> => {
         try {
@@ -159,7 +160,7 @@ export const createTemplateImages = (
       };
       saving.add(path);
       try {
-        await client.saveTemplateImage({ path, ...image }, { signal });
+        await client.saveTemplateImage({ path, ...config, ...image }, { signal });
         const packed = await packLayout(path);
         // What cannot be removed now is removed at the next start.
         packed.archive.once('close', () => void remove().catch(() => undefined));

@@ -20,8 +20,8 @@ export const createLocalTree = (
   return {
     ...sink,
     load: (source, { onProgress }) => loadImage({ ...source, tree: sink, onProgress, requireRoom }),
-    prepare: async ({ sinceMs, ownerOffset }) => {
-      await prepareForSandboxes(rootfs);
+    prepare: async ({ workdir, sinceMs, ownerOffset }) => {
+      await prepareForSandboxes(rootfs, { workdir });
       await settleTimes(rootfs, { sinceMs });
       if (ownerOffset !== 0) await shiftOwners(rootfs, { by: ownerOffset });
     },

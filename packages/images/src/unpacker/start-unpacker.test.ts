@@ -55,7 +55,7 @@ describe('startUnpacker', () => {
     await tree.endLayers();
     expect(received).toBe(first.descriptor.sizeBytes);
     expect(readdirSync(join(rootfs(), 'etc'))).toEqual(['new']);
-    await tree.prepare({ sinceMs: 0, ownerOffset: 0 });
+    await tree.prepare({ workdir: '/srv/app', sinceMs: 0, ownerOffset: 0 });
     expect(readFileSync(join(rootfs(), 'etc/hostname'), 'utf8')).toBe('sandbox\n');
     expect(await tree.inspectBase('minimal')).toMatchObject({ hasApt: false, hasNode: false });
     await tree.close();

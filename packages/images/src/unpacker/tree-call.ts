@@ -14,7 +14,7 @@ export type TreeCall =
   | { method: 'addLayer'; descriptor: LayerDescriptor }
   | { method: 'endLayers' }
   | { method: 'load'; source: LoadedArchive }
-  | { method: 'prepare'; sinceMs: number; ownerOffset: number }
+  | { method: 'prepare'; workdir: string; sinceMs: number; ownerOffset: number }
   | { method: 'inspectBase'; contents: BaseContents }
   | { method: 'finishBase'; node: FetchedNode | undefined };
 

@@ -1245,10 +1245,10 @@ export interface paths {
          * Start a build
          * @description Starts a build that waits; a second start is refused with 400. From this response on the status is `building`.
          *
-         *     Exactly one of `fromImage` and `fromTemplate` names the base of the build. Steps run in order, as root until the
-         *     user `user` exists and as that user afterwards. Then `startCmd` is started and captured running in the template,
-         *     once `readyCmd` succeeds. Where the host cannot keep memory, each create starts it again and waits for it.
-         *     With `fromTemplate` a build without a start command has those of the template. A snapshot is a template too: the build begins
+         *     Exactly one of `fromImage` and `fromTemplate` names the base of the build. Steps run in order. The first runs as the user and in
+         *     the directory of the base, by default as `user` in its home; the last user and directory are those of sandboxes. Then `startCmd` is
+         *     started and captured running in the template, once `readyCmd` succeeds. Where the host cannot keep memory, each create starts it again
+         *     and waits for it. With `fromTemplate` a build has the variables of the template's steps, and without a start command those of the template. A snapshot is a template too: the build begins
          *     with its files, without its processes, and has the start command of the template below it.
          */
         post: operations["startTemplateBuild"];
@@ -1463,8 +1463,8 @@ export interface components {
             /** @description Base template, or a snapshot by its name or id. */
             fromTemplate?: string;
             /**
-             * @description Begin as the user and in the directory of the image, by default as `root` in `/`. Without start command, entrypoint
-             *     and command, those of the image are started.
+             * @description Run steps as `root` and in `/` where the base names no user and no directory, as in Docker. Without start command,
+             *     entrypoint and command, those of the image are started.
              * @default false
              */
             imageConfig?: boolean;

@@ -13,7 +13,7 @@ describe('parseBuildStart', () => {
   let store: Store;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'skerry-build-'));
-    store = await createStore({ path: join(folder, 'skerry.db') });
+    store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
     const size = { createdAt: 0, cpuCount: 2, memoryMb: 512, diskMb: 100 };
     await store.ensureTemplate({ id: 'tbase', name: 'base', ...size });
   });

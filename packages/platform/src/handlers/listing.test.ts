@@ -18,7 +18,7 @@ describe('listing', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'skerry-list-'));
-    store = await createStore({ path: join(folder, 'skerry.db') });
+    store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
     handlers = createListHandlers({ store });
     const size = { createdAt: start, cpuCount: 2, memoryMb: 512, diskMb: 100 };
     await store.ensureTemplate({ id: 'tbase', name: 'base', ...size });
@@ -49,6 +49,8 @@ describe('listing', () => {
     const rest = {
       metadata,
       envVars: {},
+      defaultUser: '',
+      defaultWorkdir: '',
       secure: true,
       network: null,
       autoPause: null,

@@ -21,7 +21,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'skerry-ownership-'));
   databaseNow = 1_000_000;
   manual = createManualClock();
-  store = await createStore({ path: join(folder, 'skerry.db'), now: () => databaseNow });
+  store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret', now: () => databaseNow });
 });
 afterEach(async () => {
   await store.close();

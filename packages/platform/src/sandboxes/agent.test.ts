@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import type { AgentInit } from '@skerry/contract/agent-control';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { initAgent } from './agent.ts';
+import type { NewSandbox } from '../store/rows.ts';
+import { initAgent, setUpAgent } from './agent.ts';
 
 const init: AgentInit = {
   sandboxId: 'i1',
@@ -93,4 +94,28 @@ describe('initAgent', () => {
     await expect(silent).rejects.toMatchObject({ name: expect.stringMatching(/Abort|Timeout/) });
     expect(sockets.map((socket) => socket.destroyed)).toEqual([true]);
   });
+});
+
+describe('setUpAgent', () => {
+  it.each([
+    ['', '', { defaultUser: 'user' }],
+    ['app', '', { defaultUser: 'app' }],
+    ['1500:staff', '/srv', { defaultUser: '1500/staff', defaultWorkdir: '/srv' }],
+  ])(
+    'sends the user "%s" and the folder "%s" of the template in the form of the agent',
+    async (defaultUser, defaultWorkdir, sent) => {
+      const seen: Partial<AgentInit>[] = [];
+      const { control } = await startAgent((request, response) => {
+        void json(request).then((body) => {
+          seen.push(body as AgentInit);
+          response.writeHead(204).end();
+        });
+      });
+      const sandbox = { id: 'i1', templateId: 't1', secure: true, envVars: {}, defaultUser, defaultWorkdir };
+      const options = { secret: 'secret', clock: { now: () => 0 }, signal };
+      await setUpAgent({ control, runId: 'r1' }, sandbox as NewSandbox, options);
+      const [{ defaultUser: user, defaultWorkdir: workdir } = {}] = seen;
+      expect({ defaultUser: user, ...(workdir !== undefined && { defaultWorkdir: workdir }) }).toEqual(sent);
+    },
+  );
 });

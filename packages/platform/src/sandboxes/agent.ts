@@ -6,9 +6,12 @@ import type { Clock } from '../clock.ts';
 import type { NewSandbox } from '../store/rows.ts';
 import { toAgentKeys } from '../tokens.ts';
 
+/** Of sandboxes whose template names none. */
+export const DEFAULT_USER = 'user';
+
 /**
- * Sends the agent of a run the settings of its sandbox: variables, hash of the token, limits, default user, time, and the nonce of
- * the run. All but time and nonce are the same at the first start and after each resume. Rejects as `initAgent` does.
+ * Sends the agent of a run the settings of its sandbox: variables, hash of the token, limits, default user and folder, time, and the
+ * nonce of the run. All but time and nonce are the same at the first start and after each resume. Rejects as `initAgent` does.
  */
 export const setUpAgent = async (
   instance: Pick<Instance, 'control' | 'runId'>,
@@ -27,7 +30,9 @@ export const setUpAgent = async (
       cpuCount: sandbox.cpuCount,
       memoryMb: sandbox.memoryMb,
       timestamp: new Date(clock.now()).toISOString(),
-      defaultUser: 'user',
+      // The agent has a slash before the group: a name of Basic authentication cannot have a colon.
+      defaultUser: (sandbox.defaultUser || DEFAULT_USER).replace(':', '/'),
+      ...(sandbox.defaultWorkdir !== '' && { defaultWorkdir: sandbox.defaultWorkdir }),
     },
     { signal },
   );

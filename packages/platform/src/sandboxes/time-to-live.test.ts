@@ -18,7 +18,7 @@ describe('createTimeToLive', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'skerry-ttl-'));
-    store = await createStore({ path: join(folder, 'skerry.db') });
+    store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
     now = start;
     announced = [];
     timeToLive = createTimeToLive({
@@ -39,6 +39,8 @@ describe('createTimeToLive', () => {
         endAt,
         metadata: {},
         envVars: {},
+        defaultUser: '',
+        defaultWorkdir: '',
         secure: true,
         network: null,
         autoPause: null,

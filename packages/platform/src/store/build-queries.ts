@@ -1,18 +1,20 @@
 import type { Updateable } from 'kysely';
-import type {
-  BuildFailure,
-  BuildLogLevel,
-  BuildLogQuery,
-  BuildLogRow,
-  BuildResult,
-  BuildRow,
-  BuildState,
-  NewBuild,
+import {
+  type BuildFailure,
+  type BuildLogLevel,
+  type BuildLogQuery,
+  type BuildLogRow,
+  type BuildResult,
+  type BuildRow,
+  type BuildState,
+  emptyRunConfig,
+  type NewBuild,
 } from './build-rows.ts';
 import { json } from './columns.ts';
 import { isAfter } from './newest-first.ts';
 import { type LogPage, readLogPage } from './read-log-page.ts';
 import type { Database, Schema } from './schema.ts';
+import type { Sealing } from './sealing.ts';
 import { makeReady } from './snapshot-queries.ts';
 import { pointTags } from './tags/point-tags.ts';
 import { retireImages } from './tags/retire-images.ts';
@@ -43,7 +45,7 @@ const selectLog = (db: Database, id: string, levels: readonly BuildLogLevel[]) =
     .where('level', 'in', levels);
 
 /** The builds of templates without their tags, in portable SQL. */
-export const createBuildQueries = (db: Database) => ({
+export const createBuildQueries = (db: Database, { sealing }: { sealing: Sealing }) => ({
   /**
    * Writes a build in state `waiting` of the template of that name, created first when it is missing. Waiting builds of
    * it fail with that reason. `taken` when the name is that of another kind of template, and `limit` when as many builds of other templates
@@ -88,7 +90,8 @@ export const createBuildQueries = (db: Database) => ({
           finishedAt: null,
           minFreeDiskMb,
           tags: json(tags),
-          env: '{}',
+          env: sealing.seal({}, 'env'),
+          runConfig: sealing.seal(emptyRunConfig, 'runConfig'),
           image: null,
           imageBytes: null,
           start: null,
@@ -108,10 +111,16 @@ export const createBuildQueries = (db: Database) => ({
    * registration, makes its checkpoint ready, and retires the images that nothing needs any more.
    * Undefined when it is in another state.
    */
-  finishBuild: (id: string, { env, start, ...result }: BuildResult) =>
+  finishBuild: (id: string, { env, runConfig, start, ...result }: BuildResult) =>
     db.transaction().execute(async (tx): Promise<BuildRow | undefined> => {
-      const columns = { ...result, env: json(env), start: json(start) };
-      const build = await change(tx, id, { from: ['building'], state: 'ready', ...columns });
+      const build = await change(tx, id, {
+        from: ['building'],
+        state: 'ready',
+        ...result,
+        env: sealing.seal(env, 'env'),
+        runConfig: sealing.seal(runConfig, 'runConfig'),
+        start: sealing.seal(start, 'start'),
+      });
       if (build === undefined) return undefined;
       const { templateId, tags, createdAt: requestedAt } = build;
       if (result.checkpointId !== null) await makeReady(tx, result.checkpointId, { templateId });

@@ -14,7 +14,27 @@ export interface NewBuild {
   tags: readonly string[];
 }
 
-export interface BuildRow extends NewBuild {
+/** How the processes of a template run, as the config of an image says it. */
+export interface RunConfig {
+  /** By name or number, optionally with `:` and a group. Empty: nothing names one. */
+  user: string;
+  /** Absolute. Empty: nothing names one. */
+  workdir: string;
+  env: Record<string, string>;
+}
+
+export const emptyRunConfig: RunConfig = { user: '', workdir: '', env: {} };
+
+/** What a template is beside its files. */
+export interface BuildConfig {
+  /** The environment that its image sets, which sandboxes have. */
+  env: Record<string, string>;
+  /** As its last step has left it: builds on it begin so. */
+  runConfig: RunConfig;
+  start: StartCommands | null;
+}
+
+export interface BuildRow extends NewBuild, BuildConfig {
   templateId: string;
   state: BuildState;
   startedAt: number | null;
@@ -22,9 +42,6 @@ export interface BuildRow extends NewBuild {
   /** The digest of its image. Null until it is ready, and again when its image may be removed. */
   image: string | null;
   imageBytes: number | null;
-  /** The environment that its image sets. */
-  env: Record<string, string>;
-  start: StartCommands | null;
   /** The snapshot with memory in which its start command runs; null: it is started in each sandbox. */
   checkpointId: string | null;
   reason: BuildReason | null;
@@ -36,12 +53,10 @@ export interface BuildReason {
   step?: string;
 }
 
-export interface BuildResult {
+export interface BuildResult extends BuildConfig {
   finishedAt: number;
   image: string;
   imageBytes: number;
-  env: Record<string, string>;
-  start: StartCommands | null;
   /** A snapshot in state `making`, which becomes ready too. */
   checkpointId: string | null;
 }
@@ -59,6 +74,7 @@ export interface StartCommands {
   exposedPorts?: readonly number[];
   /** By name or number, optionally with `:` and a group. */
   user: string;
+  /** Absolute, or `~` for the home of the user. */
   workdir: string;
   env: Record<string, string>;
 }

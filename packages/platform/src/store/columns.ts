@@ -9,6 +9,7 @@ import {
   type RootOperationNode,
   type UnknownRow,
 } from 'kysely';
+import type { Sealing } from './sealing.ts';
 
 /** The columns of a row, of which those are JSON: read as values, and written by `json`. */
 export type Columns<Row, Json extends keyof Row = never> = Omit<Row, Json> & {
@@ -17,7 +18,7 @@ export type Columns<Row, Json extends keyof Row = never> = Omit<Row, Json> & {
 
 type JsonText<Value> = null extends Value ? string | null : string;
 
-/** Writes a value for a column that is JSON. */
+/** Writes a value for a column that is JSON and not sealed. */
 export function json(value: object): string;
 export function json(value: object | null): string | null;
 export function json(value: object | null): string | null {
@@ -25,22 +26,19 @@ export function json(value: object | null): string | null {
 }
 
 /** Columns of these names are JSON in each table. */
-const JSON_COLUMNS = [
-  'metadata',
-  'envVars',
-  'network',
-  'tags',
-  'env',
-  'start',
-  'reason',
-  'config',
-  'fields',
-  'status',
-];
+const JSON_COLUMNS = ['metadata', 'network', 'tags', 'reason', 'fields', 'status'];
+/** Columns of these names have variables, which may be secrets: they are JSON that is written by `Sealing`. */
+const SEALED_COLUMNS = ['envVars', 'env', 'runConfig', 'start', 'config'];
 /** Columns of these names are flags, for which SQLite has numbers. */
 const FLAG_COLUMNS = ['secure', 'networkPending', 'public', 'cordoned'];
 
 class DecodingPlugin implements KyselyPlugin {
+  readonly #sealing: Sealing;
+
+  constructor(sealing: Sealing) {
+    this.#sealing = sealing;
+  }
+
   transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
     return node;
   }
@@ -48,9 +46,12 @@ class DecodingPlugin implements KyselyPlugin {
   async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
     const [first = {}] = result.rows;
     const texts = JSON_COLUMNS.filter((name) => name in first);
+    const sealed = SEALED_COLUMNS.filter((name) => name in first);
     const flags = FLAG_COLUMNS.filter((name) => name in first);
     for (const row of result.rows) {
       for (const name of texts) row[name] = row[name] === null ? null : JSON.parse(row[name] as string);
+      for (const name of sealed)
+        row[name] = row[name] === null ? null : this.#sealing.open(row[name] as string, name);
       for (const name of flags) row[name] = Boolean(row[name]);
     }
     return result;
@@ -58,7 +59,10 @@ class DecodingPlugin implements KyselyPlugin {
 }
 
 /** Names in the database are in snake case. */
-export const plugins: KyselyPlugin[] = [new CamelCasePlugin(), new DecodingPlugin()];
+export const createPlugins = (sealing: Sealing): KyselyPlugin[] => [
+  new CamelCasePlugin(),
+  new DecodingPlugin(sealing),
+];
 
 type Kind = 'text' | 'integer' | 'bigint' | 'real' | 'boolean';
 

@@ -31,6 +31,8 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       cause: 'text?',
       metadata: 'text',
       envVars: 'text',
+      defaultUser: 'text',
+      defaultWorkdir: 'text',
       secure: 'boolean',
       network: 'text?',
       networkPending: 'boolean',
@@ -113,6 +115,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       minFreeDiskMb: 'integer',
       tags: 'text',
       env: 'text',
+      runConfig: 'text',
       image: 'text?',
       imageBytes: 'bigint?',
       start: 'text?',
@@ -207,4 +210,4 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
 }
 
 /** In order of their names. Never change a released migration. */
-export const migrations: Record<string, Migration> = { '0001_tables': { up: createTables } };
+export const migrations: Record<string, Migration> = { '0001_all_tables': { up: createTables } };

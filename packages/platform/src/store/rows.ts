@@ -58,6 +58,10 @@ export interface NewSandbox {
   endAt: number;
   metadata: Record<string, string>;
   envVars: Record<string, string>;
+  /** The user of processes for which nothing else is said, as in `RunConfig`. */
+  defaultUser: string;
+  /** Their folder. */
+  defaultWorkdir: string;
   /** Whether the agent requires the access token. */
   secure: boolean;
   /** Null when the creator did not choose. */

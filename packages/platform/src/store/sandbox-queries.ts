@@ -19,6 +19,7 @@ import {
   type StateChange,
 } from './rows.ts';
 import type { Database, Schema } from './schema.ts';
+import type { Sealing } from './sealing.ts';
 
 /** Conditions to join with "or", which are none, and so false, for an empty list: PostgreSQL takes no `in ()`. */
 const isOneOf = (
@@ -116,7 +117,10 @@ const noteLog = (db: Database, entry: Omit<NewLogEntry, 'at' | 'sizeBytes'>, at:
   insertLogEntries(db, [{ ...entry, at, sizeBytes: 0 }]);
 
 /** The sandboxes of a store, in portable SQL. */
-export const createSandboxQueries = (db: Database, { now, ...writer }: { now: () => number } & Writer) => ({
+export const createSandboxQueries = (
+  db: Database,
+  { now, sealing, ...writer }: { now: () => number; sealing: Sealing } & Writer,
+) => ({
   /**
    * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes have a
    * place (`PLACED_STATES`) and that its snapshot is ready and the image of its build exists, and removes the warm instance of that id from its list.
@@ -145,7 +149,7 @@ export const createSandboxQueries = (db: Database, { now, ...writer }: { now: ()
           endedAt: null,
           cause: null,
           metadata: json(sandbox.metadata),
-          envVars: json(sandbox.envVars),
+          envVars: sealing.seal(sandbox.envVars, 'envVars'),
           network: json(sandbox.network),
           networkPending: false,
           pausedAt: null,

@@ -22,7 +22,7 @@ export interface Schema {
   /** The snapshot that a tag of a template points to. */
   templateTags: { templateId: string; tag: string; snapshotId: string };
   snapshots: SnapshotRow;
-  builds: Columns<BuildRow, 'tags' | 'env' | 'start' | 'reason'>;
+  builds: Columns<BuildRow, 'tags' | 'env' | 'runConfig' | 'start' | 'reason'>;
   buildTags: BuildTag & { templateId: string; requestedAt: number };
   buildLogs: BuildLogRow & { buildId: string; position: number };
   buildCache: Columns<CachedResult, 'config'>;

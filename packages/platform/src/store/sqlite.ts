@@ -2,11 +2,12 @@ import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { plugins } from './columns.ts';
+import { createPlugins } from './columns.ts';
 import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect, isFullDisk, withoutSync } from './node-sqlite.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
+import { createSealing } from './sealing.ts';
 import { createStoreQueries, type Store } from './store.ts';
 
 // Pages of 4 kB. Writes go into the log. When it has so many pages, they move into the database and the log starts
@@ -36,10 +37,13 @@ const reserveRoom = (database: DatabaseSync): void => {
  */
 export const createStore = async ({
   path,
+  secret,
   now = Date.now,
   onError,
 }: {
   path: string;
+  /** Of the installation: columns that may have secrets are encrypted with it. */
+  secret: string;
   /** The time of leases, and of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
   /** Called for each statement that fails. */
@@ -48,9 +52,10 @@ export const createStore = async ({
   // SQLite copies the mode of the database file to its side files.
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 5_000 });
+  const sealing = createSealing(secret);
   const db = new Kysely<Schema>({
     dialect: createNodeSqliteDialect(database),
-    plugins,
+    plugins: createPlugins(sealing),
     log: ({ level }) => {
       if (level === 'error') onError?.();
     },
@@ -67,7 +72,12 @@ export const createStore = async ({
     throw new Error(`cannot open the database ${path}`, { cause: error });
   }
   const open = (owner?: string): Store => {
-    const options = { now, time: () => sql<number>`${now()}`, ...(owner !== undefined && { owner }) };
+    const options = {
+      now,
+      time: () => sql<number>`${now()}`,
+      sealing,
+      ...(owner !== undefined && { owner }),
+    };
     const queries = createStoreQueries(db, options);
     return {
       ...queries,

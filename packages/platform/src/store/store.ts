@@ -7,6 +7,7 @@ import { createMetricQueries } from './metric-queries.ts';
 import { createNodeQueries } from './nodes/node-queries.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Database } from './schema.ts';
+import type { Sealing } from './sealing.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import { createStoredQueries } from './stored/stored-queries.ts';
 import { createTagQueries } from './tags/tag-queries.ts';
@@ -19,6 +20,7 @@ export interface StoreQueryOptions {
   /** The time of log entries of the store itself. */
   now: () => number;
   time: DatabaseTime;
+  sealing: Sealing;
   /** Of `ownedBy`. */
   owner?: string;
 }
@@ -30,10 +32,10 @@ export const createStoreQueries = (db: Database, options: StoreQueryOptions) => 
   ...createTemplateQueries(db),
   ...createTemplateList(db),
   ...createSnapshotQueries(db),
-  ...createBuildQueries(db),
+  ...createBuildQueries(db, options),
   ...createTagQueries(db),
   ...createUsageQueries(db),
-  ...createCacheQueries(db),
+  ...createCacheQueries(db, options),
   ...createApiKeyQueries(db),
   ...createMetricQueries(db),
   ...createLogQueries(db),

@@ -11,7 +11,15 @@ import {
   UnknownUserError,
   UnusablePathError,
 } from './run-in-sandbox.ts';
-import { expand, ofStep, type Place, type PlacedStep, toNextPlace, toStepEnv } from './step-place.ts';
+import {
+  expand,
+  ofStep,
+  type Place,
+  type PlacedStep,
+  toNextPlace,
+  toStepEnv,
+  withFolder,
+} from './step-place.ts';
 import type { Copying } from './uploads/run-copy.ts';
 
 /** With useradd of the shadow tools or adduser of busybox, or by hand in an image that has neither. */
@@ -31,7 +39,7 @@ echo "$1:x:$n:$n::/home/$1:/bin/sh" >>/etc/passwd && echo "$1:x:$n:" >>/etc/grou
  * fails, and otherwise with the reason of `signal`, or what the connection to the sandbox fails with.
  */
 export const runBuildStep = async (
-  { step, place, makesWorkdir }: Pick<PlacedStep, 'step' | 'place' | 'makesWorkdir'>,
+  { step, place }: Pick<PlacedStep, 'step' | 'place'>,
   options: {
     runner: SandboxRunner;
     copying: Copying;
@@ -47,14 +55,16 @@ export const runBuildStep = async (
   const { runner, log, name, signal } = options;
   const onLine = (message: string): void => log.add({ level: 'info', message, step: name });
   const env = toStepEnv(place);
-  // As container tools do.
-  if (makesWorkdir) await makeWorkdir(place, { runner, name, onLine: () => undefined, signal });
+  const findFolder = (): Promise<Place> =>
+    withFolder(place, (user) =>
+      rejectUnstartable(name, 'there is no working folder', () => runner.findHome(user, { signal })),
+    );
   switch (step.type) {
     case 'ENV':
     case 'ARG':
       return;
     case 'COPY': {
-      await options.copying.copy(step, { name, place, signal });
+      await options.copying.copy(step, { name, place: await findFolder(), signal });
       return;
     }
     case 'WORKDIR': {
@@ -63,9 +73,10 @@ export const runBuildStep = async (
       return;
     }
     case 'VOLUME': {
+      const { workdir } = await findFolder();
       const paths = ofStep(name, () => step.paths.map((path) => expand(path, place, step)));
       for (const path of paths) {
-        const folder = { ...place, user: 'root', workdir: posix.resolve(place.workdir, path) };
+        const folder = { ...place, user: 'root', workdir: posix.resolve(workdir, path) };
         await makeWorkdir(folder, { runner, name, onLine, signal });
       }
       return;
@@ -82,9 +93,10 @@ export const runBuildStep = async (
       const { command, user = place.user, shell, mounts } = step;
       const [file, ...args] = [...shell, command];
       const failure = `failed to run command '${describeCommand(step)}'`;
+      const at = await findFolder();
       const run = (watched: { onOutput: () => void; signal: AbortSignal }) =>
         runner.run(
-          { file, args, user, cwd: place.workdir, env },
+          { file, args, user, cwd: at.workdir, env },
           {
             endsAll: true,
             onLine: (line) => {
@@ -94,7 +106,7 @@ export const runBuildStep = async (
             signal: watched.signal,
           },
         );
-      const status = await options.mounting.during(mounts, { name, place, signal }, () =>
+      const status = await options.mounting.during(mounts, { name, place: at, signal }, () =>
         rejectUnstartable(name, `${failure}: command failed`, () =>
           refuseServer(run, {
             ...options,

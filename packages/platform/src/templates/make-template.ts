@@ -4,7 +4,7 @@ import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
-import type { BuildRow, StartCommands } from '../store/build-rows.ts';
+import type { BuildConfig, BuildRow } from '../store/build-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildPlan, StagePlan } from './build-plan.ts';
@@ -17,14 +17,14 @@ import { runStages, type StageWork } from './run-stages.ts';
 import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
 import { StartEndedError } from './start-commands.ts';
 import { startInSandbox } from './start-in-sandbox.ts';
+import { toRunConfig } from './step-place.ts';
 import type { InstallationImage, TemplateImages } from './template-images.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 import type { WithStage } from './uploads/run-copy.ts';
 import { withSandbox } from './with-sandbox.ts';
 
 /** The result of one build. */
-export interface MadeTemplate extends Made {
-  start: StartCommands | null;
+export interface MadeTemplate extends Made, BuildConfig {
   /** The caller has to release it. */
   checkpointId: string | null;
 }
@@ -99,7 +99,8 @@ export const createMaking = (options: MakingOptions): Making => {
         { ...options, images, contexts, caches, withStage },
       );
       const made = { image, imageBytes, env: from.env };
-      return { ...from, rootfs: images.toPath(image), identity: image, made, place, cacheKey };
+      const runConfig = toRunConfig(from.runConfig, plan.steps, place);
+      return { ...from, rootfs: images.toPath(image), identity: image, made, place, runConfig, cacheKey };
     });
 
   return {
@@ -125,8 +126,10 @@ export const createMaking = (options: MakingOptions): Making => {
         makeBase: (stage, { source }) => bases(stage, source),
         runSteps: (stage, more) => runSteps(stage, { ...sandbox, ...more }),
       };
-      const { made, rootfs, place, image, start: inherited } = await runStages(plan, work, { signal });
-      if (made === undefined) throw new Error('a build has made no image');
+      const last = await runStages(plan, work, { signal });
+      const { rootfs, place, runConfig, image, start: inherited } = last;
+      if (last.made === undefined) throw new Error('a build has made no image');
+      const made = { ...last.made, runConfig };
       const commands = inheritStart(plan, { place, inherited, image });
       if (commands === null) return { ...made, start: null, checkpointId: null };
       const isOwn = commands === inherited || !isOfImage(plan) || commands.startCmd === null;

@@ -25,6 +25,17 @@ export class RefusedCommandError extends Error {}
 /** A path cannot be a folder. The message is the agent's. */
 export class UnusablePathError extends Error {}
 
+const HOME = '~';
+
+/** What a caller can do something about. */
+const toRefusal = (error: unknown): unknown => {
+  if (error instanceof ConnectError && error.code === Code.Unauthenticated)
+    return new UnknownUserError(error.rawMessage, { cause: error });
+  if (error instanceof ConnectError && error.code === Code.InvalidArgument)
+    return new RefusedCommandError(error.rawMessage, { cause: error });
+  return error;
+};
+
 /** How the agent refuses such a path. */
 const ofPath = [Code.InvalidArgument, Code.FailedPrecondition, Code.NotFound, Code.PermissionDenied];
 
@@ -50,6 +61,11 @@ export interface SandboxRunner {
    * path cannot be a folder, the reason of `signal`, or a `ConnectError`.
    */
   makeFolder(path: string, options: { signal: AbortSignal }): Promise<boolean>;
+  /**
+   * Resolves with the path of the home of a user. Rejects with `UnknownUserError`, with `RefusedCommandError` when the home does not exist,
+   * with the reason of `signal`, or with a `ConnectError`.
+   */
+  findHome(user: string, options: { signal: AbortSignal }): Promise<string>;
   /** Resolves with a file, read as root. Rejects when it cannot be read, and with the reason of `signal`. */
   readText(path: string, options: { signal: AbortSignal }): Promise<string>;
 }
@@ -99,15 +115,23 @@ export const createSandboxRunner = (
         await ending;
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof ConnectError && error.code === Code.Unauthenticated)
-          throw new UnknownUserError(error.rawMessage, { cause: error });
-        if (error instanceof ConnectError && error.code === Code.InvalidArgument)
-          throw new RefusedCommandError(error.rawMessage, { cause: error });
-        throw error;
+        throw toRefusal(error);
       }
       for (const reader of lines) reader.end();
       if (exitCode === undefined) throw new ConnectError('the command has no end', Code.Internal);
       return exitCode;
+    },
+    findHome: async (user, { signal }) => {
+      try {
+        const { entry } = await client.filesystem.stat({ path: HOME }, { signal, headers: toHeaders(user) });
+        if (entry === undefined) throw new ConnectError('the home has no entry', Code.Internal);
+        return entry.path;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ConnectError && error.code === Code.NotFound)) throw toRefusal(error);
+        const message = `the home of the user '${user}' does not exist: name another folder by WORKDIR`;
+        throw new RefusedCommandError(message, { cause: error });
+      }
     },
     readText: async (path, { signal }) => {
       const { data, response } = await client.files.GET('/files', {

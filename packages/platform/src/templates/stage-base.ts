@@ -1,5 +1,5 @@
 import { createTurns } from '@skerry/contract/turns';
-import type { StartCommands } from '../store/build-rows.ts';
+import { emptyRunConfig, type RunConfig, type StartCommands } from '../store/build-rows.ts';
 import type { ImageConfig } from '../store/cache/cache-rows.ts';
 import type { Store } from '../store/store.ts';
 import { BuildError } from './build-error.ts';
@@ -10,7 +10,7 @@ import { toCacheKey } from './cache/key-chain.ts';
 import { type PulledBase, pullBase } from './cache/pull-base.ts';
 import type { SharedWork, WorkShare } from './cache/shared-work.ts';
 import type { ImageCommand } from './inherit-start.ts';
-import { accountForm, DEFAULT_PATH, type Place, toFirstPlace } from './step-place.ts';
+import { accountForm, type Place, toFirstPlace } from './step-place.ts';
 import type { InstallationImage, TemplateImages } from './template-images.ts';
 
 /** The files of one build. */
@@ -29,6 +29,7 @@ export interface StageFiles {
   made: Made | undefined;
   /** Where a further step runs. */
   place: Place;
+  runConfig: RunConfig;
   /** The variables of each sandbox. */
   env: Record<string, string>;
   image: ImageCommand;
@@ -106,11 +107,10 @@ export const createStageBases = (options: StageBaseOptions) => {
     return key;
   };
 
-  const toFiles = (made: Made, place: Place): Omit<StageFiles, 'start' | 'cacheKey'> => ({
+  const toFiles = (made: Made): Pick<StageFiles, 'rootfs' | 'identity' | 'made' | 'env' | 'image'> => ({
     rootfs: images.toPath(made.image),
     identity: made.image,
     made,
-    place,
     env: made.env,
     image: noCommand,
   });
@@ -119,15 +119,16 @@ export const createStageBases = (options: StageBaseOptions) => {
     { usesConfig, cacheableSteps }: Pick<StagePlan, 'usesConfig' | 'cacheableSteps'>,
     source: BaseSource,
   ): Promise<StageFiles> => {
+    const begin = (runConfig: RunConfig): Pick<StageFiles, 'runConfig' | 'place'> => ({
+      runConfig,
+      place: toFirstPlace(runConfig, { isDockerfile: usesConfig }),
+    });
     if (source.kind === 'image') {
       const { config, cacheKey, ...made } = await pull(source, cacheableSteps === null);
-      const { env } = config;
       if (usesConfig) refuseTriggers(config);
-      const files = toFiles({ ...made, env }, usesConfig ? toPlace(config) : toFirstPlace(env));
+      const files = { ...toFiles({ ...made, env: config.env }), ...begin(ofImage(config)) };
       return { ...files, image: usesConfig ? config : noCommand, start: null, cacheKey };
     }
-    const toOwnPlace = (env: Record<string, string>): Place =>
-      usesConfig ? toPlace({ env, user: '', workdir: '' }) : toFirstPlace(env);
     if (source.kind === 'archive') {
       addLine('FROM the uploaded archive');
       const loaded = await images.load({
@@ -138,31 +139,33 @@ export const createStageBases = (options: StageBaseOptions) => {
       });
       const made = { image: loaded.digest, imageBytes: loaded.sizeBytes, env: loaded.env };
       const cacheKey = await keepForSteps(made, 'FROM an uploaded archive');
-      return { ...toFiles(made, toOwnPlace(made.env)), start: null, cacheKey };
+      return { ...toFiles(made), ...begin(ofImage(loaded)), start: null, cacheKey };
     }
     if (source.kind === 'snapshot') {
       const { buildId } = source.snapshot;
       // Of the template under it, as for a sandbox that begins with it.
-      const found = buildId === null ? { env: {}, start: null } : await store.findBuild(buildId);
+      const none = { env: {}, runConfig: emptyRunConfig, start: null };
+      const found = buildId === null ? none : await store.findBuild(buildId);
       if (found === undefined) throw new BuildError('base', `the snapshot ${source.name} was deleted`);
-      const { env, start } = found;
+      const { env, runConfig, start } = found;
       const { cacheKey, ...files } = await exportFiles(source, cacheableSteps === null);
-      return { ...toFiles({ ...files, env }, toOwnPlace(env)), start, cacheKey };
+      return { ...toFiles({ ...files, env }), ...begin(runConfig), start, cacheKey };
     }
     addLine(toTitle(`template ${source.name}`, source));
     if (source.build === null) {
       const { rootfs, digest = '' } = base;
       const rest = { made: undefined, env: {}, image: noCommand, start: null, cacheKey: null };
-      return { rootfs, identity: `${rootfs} ${digest}`, place: toOwnPlace({}), ...rest };
+      return { rootfs, identity: `${rootfs} ${digest}`, ...begin(emptyRunConfig), ...rest };
     }
     // From here on its file stays until this build has ended.
     const found = await store.findBuild(source.build.id);
-    const { image = null, imageBytes = null, env = {}, start = null } = found ?? {};
-    if (image === null || imageBytes === null)
+    const { image = null, imageBytes = null } = found ?? {};
+    if (found === undefined || image === null || imageBytes === null)
       throw new BuildError('base', `the template ${source.name} was deleted`);
+    const { env, runConfig, start } = found;
     const made = { image, imageBytes, env };
     const cacheKey = await keepForSteps(made, `FROM template ${source.name}`);
-    return { ...toFiles(made, toOwnPlace(env)), start, cacheKey };
+    return { ...toFiles(made), ...begin(runConfig), start, cacheKey };
   };
 };
 
@@ -177,13 +180,9 @@ const refuseTriggers = ({ onbuild: [first, ...others] }: Pick<ImageConfig, 'onbu
   throw new BuildError('base', `the image has "ONBUILD ${shown}"${more}: ONBUILD is not supported`);
 };
 
-const toPlace = ({ env, user, workdir }: Pick<ImageConfig, 'env' | 'user' | 'workdir'>): Place => {
+/** What an image names. With a user and no folder its processes begin in the root folder, where they do in Docker. */
+const ofImage = ({ env, user, workdir }: RunConfig): RunConfig => {
   if (user !== '' && !accountForm.test(user))
     throw new BuildError('base', `the image has the user ${JSON.stringify(user)}, which no sandbox can have`);
-  return {
-    user: user || 'root',
-    workdir: workdir || '/',
-    env: { PATH: DEFAULT_PATH, ...env },
-    buildArgs: {},
-  };
+  return { env, user, workdir: workdir || (user && '/') };
 };

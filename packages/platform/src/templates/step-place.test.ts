@@ -1,8 +1,21 @@
 import { describe, expect, it } from 'vitest';
+import type { RunConfig } from '../store/build-rows.ts';
 import type { BuildStep } from './build-plan.ts';
-import { expand, ofStep, type Place, toFirstPlace, toNextPlace } from './step-place.ts';
+import {
+  expand,
+  ofStep,
+  type Place,
+  toFirstPlace,
+  toNextPlace,
+  toRunConfig,
+  withFolder,
+} from './step-place.ts';
 
-const place: Place = { ...toFirstPlace({ A: '1', EMPTY: '' }), buildArgs: { A: 'hidden', B: '2' } };
+const unnamed = { user: '', workdir: '', env: { A: '1', EMPTY: '' } };
+const place: Place = {
+  ...toFirstPlace(unnamed, { isDockerfile: false }),
+  buildArgs: { A: 'hidden', B: '2' },
+};
 const DEFAULT = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 describe('expand', () => {
@@ -51,9 +64,78 @@ describe('toNextPlace', () => {
     expect(toEnv(false).env).toMatchObject({ A: 'new', D: 'new' });
   });
 
+  it('keeps to the home of the user until a step names a folder, which may be relative in a home that is known', () => {
+    const workdir = (path: string): BuildStep => ({ type: 'WORKDIR', path, isDockerfile: false });
+    const as = (user: string): Place => ({ ...place, user });
+    expect(toNextPlace({ type: 'USER', name: 'guest', isCreated: true, isDockerfile: false }, place)).toEqual(
+      as('guest'),
+    );
+    expect(toNextPlace(workdir('app'), place).workdir).toBe('/home/user/app');
+    expect(toNextPlace(workdir('app'), as('0:0')).workdir).toBe('/root/app');
+    expect(toNextPlace(workdir('/srv'), as('guest')).workdir).toBe('/srv');
+    expect(() => toNextPlace(workdir('app'), as('guest'))).toThrow(
+      '"app" is in the home of the user "guest"',
+    );
+  });
+
   it('expands users of a Dockerfile, and refuses what is none', () => {
     const user = (name: string): BuildStep => ({ type: 'USER', name, isCreated: false, isDockerfile: true });
     expect(toNextPlace(user('$A:$B'), place).user).toBe('1:2');
     expect(() => toNextPlace(user('$A b'), place)).toThrow('a user must be a name or a number');
+  });
+});
+
+describe('withFolder', () => {
+  const find = async (user: string): Promise<string> => `/of/${user}`;
+
+  it('finds the home of a user that is known only inside, and takes no other folder for one', async () => {
+    expect((await withFolder(place, find)).workdir).toBe('/home/user');
+    expect((await withFolder({ ...place, user: 'guest' }, find)).workdir).toBe('/of/guest');
+    expect((await withFolder({ ...place, user: 'guest', workdir: '/srv' }, find)).workdir).toBe('/srv');
+  });
+});
+
+describe('toRunConfig', () => {
+  const named: RunConfig = { user: 'app', workdir: '/srv', env: { A: 'b' } };
+  const user = (isDockerfile: boolean): BuildStep => ({
+    type: 'USER',
+    name: 'worker',
+    isCreated: false,
+    isDockerfile,
+  });
+  const workdir: BuildStep = { type: 'WORKDIR', path: 'in', isDockerfile: false };
+  const env: BuildStep = { type: 'ENV', variables: [['C', '$A']], isDockerfile: false };
+  const after = (steps: readonly BuildStep[], before = named, isDockerfile = false) => {
+    const first = toFirstPlace(before, { isDockerfile });
+    return toRunConfig(
+      before,
+      steps,
+      steps.reduce((at, step) => toNextPlace(step, at), first),
+    );
+  };
+
+  it('is that of the base where no step changes it, and the last value of each otherwise', () => {
+    expect(after([])).toEqual(named);
+    expect(after([user(false), env])).toEqual({ user: 'worker', workdir: '/srv', env: { A: 'b', C: 'b' } });
+    expect(after([workdir, user(false), workdir])).toEqual({
+      ...named,
+      user: 'worker',
+      workdir: '/srv/in/in',
+    });
+  });
+
+  it('names neither user nor folder where base and steps do not, whatever the steps ran as', () => {
+    const none = { user: '', workdir: '', env: {} };
+    for (const isDockerfile of [false, true])
+      expect(after([env], none, isDockerfile)).toMatchObject({ user: '', workdir: '' });
+    expect(after([user(false)], none)).toMatchObject({ user: 'worker', workdir: '' });
+    expect(after([workdir], none)).toMatchObject({ user: '', workdir: '/home/user/in' });
+  });
+
+  it('has the root folder of Docker with a user that a Dockerfile names', () => {
+    expect(after([user(true)], { user: '', workdir: '', env: {} }, true)).toMatchObject({
+      user: 'worker',
+      workdir: '/',
+    });
   });
 });

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { MAX_WORD_LENGTH, parseWords, toText } from '@skerry/platform-client/words';
+import type { RunConfig } from '../store/build-rows.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildStep, StepWords } from './build-plan.ts';
 
@@ -18,6 +19,7 @@ export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 /** Where the next step runs. */
 export interface Place {
   user: string;
+  /** Absolute, or `~` for the home of the user. */
   workdir: string;
   /** What a start command gets, too. */
   env: Record<string, string>;
@@ -31,8 +33,6 @@ export interface PlacedStep {
   place: Place;
   /** Its number in the build, from 1. */
   number: number;
-  /** Whether the folder of that place may be missing, as an image may name one that it does not have. */
-  makesWorkdir: boolean;
 }
 
 /** The variables of a step: those of `ENV` hide build arguments. */
@@ -41,13 +41,33 @@ export const toStepEnv = ({ env, buildArgs }: Pick<Place, 'env' | 'buildArgs'>):
   ...env,
 });
 
-/** Where the first step runs, with the variables of the image. */
-export const toFirstPlace = (env: Record<string, string>): Place => ({
-  user: 'user',
-  workdir: '/home/user',
-  env,
-  buildArgs: {},
-});
+const HOME = '~';
+
+/**
+ * Where the first step runs. What the config does not name is `user` in its home, as programs for E2B expect, or in a Dockerfile as in
+ * Docker.
+ */
+export const toFirstPlace = ({ user, workdir, env }: RunConfig, { isDockerfile }: StepWords): Place =>
+  isDockerfile
+    ? { user: user || 'root', workdir: workdir || '/', env: { PATH: DEFAULT_PATH, ...env }, buildArgs: {} }
+    : { user: user || 'user', workdir: workdir || HOME, env, buildArgs: {} };
+
+/**
+ * The config after steps, of which the last has left that place. What neither they nor the config before them name stays unnamed; `USER` of
+ * a Dockerfile names the folder as well, as in Docker.
+ */
+export const toRunConfig = (before: RunConfig, steps: readonly BuildStep[], place: Place): RunConfig => {
+  const namesUser = steps.some(({ type }) => type === 'USER');
+  const namesFolder = steps.some(
+    (step) => step.type === 'WORKDIR' || (step.type === 'USER' && step.isDockerfile),
+  );
+  const workdir = place.workdir === HOME ? '' : place.workdir;
+  return {
+    user: namesUser ? place.user : before.user,
+    workdir: namesFolder ? workdir : before.workdir,
+    env: place.env,
+  };
+};
 
 /** Where the step after this one runs, when this one succeeds at that place. Call it within `ofStep`. */
 export const toNextPlace = (step: BuildStep, place: Place): Place => {
@@ -60,7 +80,7 @@ export const toNextPlace = (step: BuildStep, place: Place): Place => {
         buildArgs: setVariables(place.buildArgs, step, (buildArgs) => ({ ...place, buildArgs })),
       };
     case 'WORKDIR':
-      return { ...place, workdir: posix.resolve(place.workdir, expand(step.path, place, step)) };
+      return { ...place, workdir: toFolder(expand(step.path, place, step), place) };
     case 'USER':
       return { ...place, user: step.isCreated ? step.name : requireAccount(expand(step.name, place, step)) };
     case 'RUN':
@@ -69,6 +89,26 @@ export const toNextPlace = (step: BuildStep, place: Place): Place => {
       return place;
   }
 };
+
+/** The path of a folder at a place. The home of most users is known only inside. */
+const toFolder = (path: string, { user, workdir }: Place): string => {
+  if (posix.isAbsolute(path) || workdir !== HOME) return posix.resolve(workdir, path);
+  const home =
+    toKnownHome(user) ??
+    refuse(
+      `"${path}" is in the home of the user "${user}", which is known only inside: write the whole path`,
+    );
+  return posix.resolve(home, path);
+};
+
+/** The place with the path of its folder. Rejects as `findHome` does, which resolves with the home of a user. */
+export const withFolder = async (
+  place: Place,
+  findHome: (user: string) => Promise<string>,
+): Promise<Place> =>
+  place.workdir === HOME
+    ? { ...place, workdir: toKnownHome(place.user) ?? (await findHome(place.user)) }
+    : place;
 
 class WrongWordError extends Error {}
 
@@ -138,7 +178,12 @@ export const expand = (text: string, place: Omit<Place, 'workdir'>, { isDockerfi
 
 /** What the agent gives every command, beside the variables of the place. */
 const ofAccount: readonly string[] = ['HOME', 'USER', 'LOGNAME'];
-const homes: Readonly<Record<string, string>> = { root: '/root', '0': '/root', user: '/home/user' };
+const homes = new Map([
+  ['root', '/root'],
+  ['0', '/root'],
+  ['user', '/home/user'],
+]);
+const toKnownHome = (user: string): string | undefined => homes.get(user.split(':')[0] ?? '');
 
 const createLookUp = ({ user, env, buildArgs }: Omit<Place, 'workdir'>) => {
   const known = { PATH: DEFAULT_PATH, E2B_SANDBOX: 'true', ...toStepEnv({ env, buildArgs }) };
@@ -146,7 +191,7 @@ const createLookUp = ({ user, env, buildArgs }: Omit<Place, 'workdir'>) => {
   return (name: string): string | null => {
     if (Object.hasOwn(known, name)) return known[name as keyof typeof known];
     if (!ofAccount.includes(name)) return null;
-    const home = homes[account];
+    const home = toKnownHome(account);
     if (home === undefined)
       return refuse(
         `$${name} of the user "${account}" is known only inside: write what it stands for, or use it in RUN`,

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { RunConfig } from '../store/build-rows.ts';
 import type { ImageConfig } from '../store/cache/cache-rows.ts';
 
 /** Where the images of templates are, and what makes them. */
@@ -37,13 +38,13 @@ export interface TemplateImages {
     signal: AbortSignal;
   }): Promise<Omit<RegistryImage, 'origin'>>;
   /**
-   * An image file as an archive of an OCI image layout of that many bytes, with those variables and that name. The caller
+   * An image file as an archive of an OCI image layout of that many bytes, with that config and that name. The caller
    * reads the archive or destroys it. Rejects as `make` does. Undefined where images cannot be saved.
    */
   save:
     | ((options: {
         image: string;
-        env: Record<string, string>;
+        config: RunConfig;
         name: string;
         tag: string;
         signal: AbortSignal;

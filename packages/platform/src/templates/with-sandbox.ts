@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Host, HostedInstance, Hosts } from '../hosts/hosts.ts';
 import { NodeUnreachableError } from '../hosts/unreachable.ts';
 import type { Log } from '../log.ts';
-import { initAgent } from '../sandboxes/agent.ts';
+import { DEFAULT_USER, initAgent } from '../sandboxes/agent.ts';
 import { findInstanceOn } from '../sandboxes/find-instance.ts';
 import { retryWhenLost } from '../sandboxes/retry-when-lost.ts';
 import { BuildError } from './build-error.ts';
@@ -70,7 +70,7 @@ export const withSandbox = async <T>(
         cpuCount: limits.cpuCount,
         memoryMb: limits.memoryBytes / 2 ** 20,
         timestamp: new Date(clock.now()).toISOString(),
-        defaultUser: 'user',
+        defaultUser: DEFAULT_USER,
       },
       { signal },
     );

@@ -8,7 +8,7 @@ import { type ControlPlane, createControlPlane } from '../control-plane/control-
 import { createOneMachine } from '../hosts/one-machine.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
-import type { BuildRow } from '../store/build-rows.ts';
+import { type BuildRow, emptyRunConfig } from '../store/build-rows.ts';
 import type { PauseKind, SandboxRow, TemplateRow } from '../store/rows.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
@@ -46,7 +46,7 @@ export interface PlaneFixture {
 
 export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-plane-'));
-  const store = await createStore({ path: join(folder, 'skerry.db') });
+  const store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
   const images = createFolderImages(join(folder, 'templates'));
   const planes: ControlPlane[] = [];
   const { log, lines } = createRecordingLog();
@@ -114,7 +114,15 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
           )
         : null;
       const start = { startCmd: 'serve', readyCmd, user: 'user', workdir: '/', env: {} };
-      const made = { finishedAt: 0, image: name, imageBytes: 0, env: {}, start, checkpointId };
+      const made = {
+        finishedAt: 0,
+        image: name,
+        imageBytes: 0,
+        env: {},
+        runConfig: emptyRunConfig,
+        start,
+        checkpointId,
+      };
       const ready = await store.finishBuild(id, made);
       if (checkpointId !== null) await plane.snapshotting.release(checkpointId);
       const row = await store.findTemplate(name);

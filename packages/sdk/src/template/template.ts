@@ -61,18 +61,21 @@ export class TemplateBuilder {
     return this.#with({ steps: [...this.definition.steps, ...steps] });
   }
 
-  /** Sets variables for later steps. `$NAME` and `${NAME}` in a value are replaced. Sandboxes do not get them. */
+  /**
+   * Sets variables for later steps, the start command and builds on the template. `$NAME` and `${NAME}` in a value are replaced. Sandboxes do
+   * not get them.
+   */
   env(variables: Record<string, string>): TemplateBuilder {
     const args = Object.entries(variables).flat();
     return args.length === 0 ? this : this.#add({ type: 'ENV', args });
   }
 
-  /** Makes a folder if it is missing, and runs later steps in it. */
+  /** Makes a folder if it is missing, in which later steps and commands of sandboxes run. */
   workdir(path: string): TemplateBuilder {
     return this.#add({ type: 'WORKDIR', args: [requireText('path', path)] });
   }
 
-  /** Runs later steps as that user, who is created if missing. */
+  /** Runs later steps and commands of sandboxes as that user, which is created if missing. */
   user(name: string): TemplateBuilder {
     return this.#add({ type: 'USER', args: [requireText('user', name)] });
   }

@@ -5,7 +5,7 @@ import { fromResponse } from './from-response.ts';
 import { toAgentUrl, toRoutingHeaders } from './sandbox-address.ts';
 
 export interface AgentCallOptions extends CallOptions {
-  /** User of the sandbox: sets home, permissions and ownership. Default: the sandbox's own, `user`. */
+  /** User of the sandbox: sets home, permissions and ownership. Default: that of the template, or else `user`. */
   user?: string | undefined;
 }
 

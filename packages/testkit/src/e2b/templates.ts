@@ -36,6 +36,25 @@ export function templatesScenario(ask: Ask, askImage: () => string): void {
     expect(await sandbox.files.read('/srv/app/said')).toBe('hello\n');
     const { stdout } = await sandbox.commands.run('cat /root/who /tmp/worker', { user: 'root' });
     expect(stdout).toBe('root\nworker\n');
+    expect((await sandbox.commands.run('id -un; pwd; echo $GREETING-')).stdout).toBe('worker\n/srv/app\n-\n');
+    await sandbox.kill();
+  });
+
+  it('begins sandboxes and builds on a template as the user that it has set last, in the home of that', async () => {
+    const { Template, Sandbox } = askBuilder();
+    const alias = `guest-with-${ask().sandbox.sandboxId}`;
+    await Template.build(Template().fromTemplate('base').setUser('guest').runCmd('pwd > /tmp/seen'), {
+      alias,
+    });
+    const child = `${alias}-child`;
+    await Template.build(Template().fromTemplate(alias).runCmd('id -un >> /tmp/seen'), { alias: child });
+    const sandbox = await Sandbox.create(child);
+    expect(await sandbox.files.read('/tmp/seen')).toBe('/home/guest\nguest\n');
+    expect((await sandbox.commands.run('whoami; pwd')).stdout).toBe('guest\n/home/guest\n');
+    await sandbox.files.write('note', 'text');
+    expect((await sandbox.commands.run('stat -c "%n %U" /home/guest/note')).stdout).toBe(
+      '/home/guest/note guest\n',
+    );
     await sandbox.kill();
   });
 

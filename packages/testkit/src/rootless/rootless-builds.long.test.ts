@@ -72,16 +72,16 @@ it('a server of an ordinary user builds templates as folders, which sandboxes sh
   expect(user.list('templates')).toHaveLength(2);
 
   const started = await register('started');
-  const startCmd = 'echo yes > /home/user/started; sleep 1000';
+  const startCmd = 'echo yes > started; sleep 1000';
   expect(
-    await build(started, { fromTemplate: 'first', startCmd, readyCmd: 'test -e /home/user/started' }),
+    await build(started, { fromTemplate: 'first', startCmd, readyCmd: 'test -e started' }),
   ).toMatchObject({ status: 'ready' });
   const { data } = await stack.api.GET('/templates/{templateID}', {
     params: { path: { templateID: started.templateID } },
   });
   expect(data?.builds).toMatchObject([{ startsFrom: 'command' }]);
   const server = await fromTemplate('started');
-  expect(await run(server, 'cat /home/user/started')).toBe('yes');
+  expect(await run(server, 'pwd; cat started; id -un')).toBe('/srv/app\nyes\nworker');
 
   const based = await build(await register('based'), {
     fromTemplate: 'base',

@@ -13,6 +13,7 @@ import { createTemplateBuilds } from './template-builds.ts';
 const username = 'someone-of-this-test';
 const password = 'a-password-of-this-test';
 const argument = 'an-argument-of-this-test';
+const variable = 'a-variable-of-this-test';
 
 let stack: Stack;
 let registry: DebianRegistry;
@@ -119,4 +120,31 @@ it('a build shows no credentials and no build argument, in any reply, log, error
   // The database, images, cached files, checkpoints and disks.
   expect(findFiles(dataDir, secrets)).toEqual([]);
   await Sandbox.kill(sandbox.sandboxId, connection);
+});
+
+it('the database has no value of an ENV step, which the start command and builds on the template have', async () => {
+  const expectNoValue = (): void => {
+    const databases = readdirSync(dataDir).filter((name) => name.startsWith('skerry.db'));
+    expect(databases).not.toEqual([]);
+    for (const name of databases) expect(findFiles(join(dataDir, name), toForms(variable))).toEqual([]);
+  };
+  const source = {
+    fromImage: `${registry.host}/test/private`,
+    fromImageRegistry: { type: 'registry', username, password },
+  };
+  const parent = await builds.build('parent', {
+    ...source,
+    steps: [{ type: 'ENV', args: ['TOKEN', variable] }],
+    startCmd: 'echo $TOKEN > /home/user/started; exec sleep 1000',
+    readyCmd: 'test -e /home/user/started',
+  });
+  expect(parent.reason).toBeUndefined();
+  expectNoValue();
+  const steps = [{ type: 'RUN', args: [`test $TOKEN = ${variable.slice(0, 3)}"${variable.slice(3)}"`] }];
+  const child = await builds.build('child', { fromTemplate: 'parent', steps });
+  expect(child.reason).toBeUndefined();
+  const sandbox = await Sandbox.create({ ...stack.connection, template: 'child' });
+  expect(await sandbox.files.read('started')).toBe(`${variable}\n`);
+  await sandbox.kill();
+  expectNoValue();
 });

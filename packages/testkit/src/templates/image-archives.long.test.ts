@@ -184,6 +184,25 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   await expect.poll(listUnfinished).toEqual([]);
 });
 
+it('has the user and the folder of a template, and not the values of its steps', async () => {
+  const steps = ['USER worker', 'WORKDIR /opt/app', 'ENV TOKEN a-value-of-a-step'].map((line) => {
+    const [type, ...args] = line.split(' ');
+    return { type, args };
+  });
+  expect((await build('configured', { fromTemplate: 'loaded:v1', steps })).reason).toBeUndefined();
+  expect((await skerry(['image', 'save', 'configured', '-o', at('configured.tar')])).code).toBe(0);
+  const { config } = readSaved(at('configured.tar'));
+  const Env = ['PATH=/bin', 'COLOUR=blue'];
+  expect(config.config).toEqual({ Env, User: 'worker', WorkingDir: '/opt/app' });
+  const load = ['image', 'load', '--name', 'configured-again', at('configured.tar')];
+  expect((await skerry(load)).code).toBe(0);
+  const child = { fromTemplate: 'configured-again', steps: [{ type: 'RUN', args: ['echo "$PWD" > seen'] }] };
+  expect((await build('configured-child', child)).reason).toBeUndefined();
+  await using sandbox = await Sandbox.create({ ...stack.connection, template: 'configured-child' });
+  const command = 'cat /opt/app/seen; pwd; stat -c %U seen; echo $COLOUR-$TOKEN-';
+  expect((await sandbox.commands.run(command)).stdout).toBe('/opt/app\n/opt/app\nworker\nblue--\n');
+});
+
 it('is one of several by its name, without which it is refused with the names', async () => {
   writeFileSync(at('several.tar'), await makeDockerArchive('red', 'green'));
   const unnamed = await skerry(['image', 'load', '--name', 'unnamed', at('several.tar')]);

@@ -74,7 +74,8 @@ it.each([
     const run = async (command: string, options: object = {}): Promise<string> =>
       (await sandbox.commands.run(command, options)).stdout;
     await sandbox.files.write('/home/user/note', 'written\n');
-    expect(await run('report note')).toBe('user /home/user blue\nwritten\n');
+    expect(await run('report note')).toBe('worker /srv/app blue\nmine\n');
+    expect(await run('report note', { user: 'user', cwd: '~' })).toBe('user /home/user blue\nwritten\n');
     expect(await run('report /srv/app/note', { user: 'root', cwd: '/srv' })).toBe('root /srv blue\nmine\n');
     expect(await run('id -u; stat -c "%U %a" /srv/app/note', { user: 'worker' })).toMatch(
       /^\d{4}\nworker 644\n$/,

@@ -128,7 +128,7 @@ describe('the start command of a template', () => {
     const [id, ...rest] = await ask(inherited);
     expect(rest).toEqual(where);
     expect(id).not.toBe((await ask(parent))[0]);
-    expect(await inherited.files.read('/home/user/own')).toBe('1\n');
+    expect(await inherited.files.read('/srv/app/own')).toBe('1\n');
     const other = await build('other', {
       fromTemplate: 'served',
       startCmd: 'touch /tmp/other; exec sleep 1000',
@@ -167,11 +167,11 @@ describe('the start command of a template', () => {
       const [id, ...rest] = await ask(sandbox);
       expect(rest).toEqual(where);
       expect(id).not.toBe(sourceId);
-      expect(await sandbox.files.read('/home/user/mine')).toBe('kept\n');
+      expect(await sandbox.files.read('/srv/app/mine')).toBe('kept\n');
       expect(await sandbox.files.exists('/bin/env')).toBe(false);
     }
-    expect(await sandboxes[0].files.exists('/home/user/copy')).toBe(false);
-    expect(await sandboxes[1].files.read('/home/user/copy')).toBe('kept\nthere\n');
+    expect(await sandboxes[0].files.exists('/srv/app/copy')).toBe(false);
+    expect(await sandboxes[1].files.read('/srv/app/copy')).toBe('kept\nthere\n');
     for (const sandbox of sandboxes) await sandbox.kill();
     for (const templateID of ['whole', 'stepped'])
       await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } });

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { readOperation } from '../../http/document.ts';
 import { receiveBody } from '../../http/receive-body.ts';
 import { createValidators } from '../../http/validate.ts';
+import { emptyRunConfig } from '../../store/build-rows.ts';
 import { type TemplateImages, UnusableImageError } from '../../templates/template-images.ts';
 import { createToRootfs } from '../../templates/to-rootfs.ts';
 import type { ContextStore } from '../../templates/uploads/context-store.ts';
@@ -116,8 +117,10 @@ const save = async (
   const { tag = DEFAULT_TAG } = parseTemplateReference('path.templateID', text);
   const { id, name } = template;
   const image = createToRootfs(images)(build);
+  // Values of steps may be secrets, and sandboxes do not have them.
+  const config = { ...(build?.runConfig ?? emptyRunConfig), env: build?.env ?? {} };
   try {
-    return await images.templates.save({ image, env: build?.env ?? {}, name: name ?? id, tag, signal });
+    return await images.templates.save({ image, config, name: name ?? id, tag, signal });
   } catch (error) {
     if (!(error instanceof UnusableImageError)) throw error;
     throw new ApiError('insufficient_storage', error.message, { cause: error });

@@ -152,7 +152,7 @@ export const useFleet = ({
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'skerry-nodes-'));
-    fleet.store = await createStore({ path: join(folder, 'skerry.db') });
+    fleet.store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
     fleet.manual = createManualClock();
     fleet.copies = createCopiesInMemory();
   });

@@ -183,7 +183,11 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
     epochs = {};
     links = [];
     servers.copies = createCopiesInMemory();
-    servers.store = await createStore({ path: join(folder, 'skerry.db'), now: () => databaseNow });
+    servers.store = await createStore({
+      path: join(folder, 'skerry.db'),
+      secret: 'secret',
+      now: () => databaseNow,
+    });
   });
   afterEach(async () => {
     for (const server of [...running]) await servers.stop(server);

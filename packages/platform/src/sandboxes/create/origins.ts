@@ -1,7 +1,7 @@
 import type { NetworkPolicy } from '@skerry/runtime';
 import type { Hosts } from '../../hosts/hosts.ts';
 import type { Limits } from '../../limits.ts';
-import type { BuildRow } from '../../store/build-rows.ts';
+import { type BuildRow, emptyRunConfig } from '../../store/build-rows.ts';
 import type { NewSandbox, PauseKind, SandboxRow, SnapshotRow, TemplateRow } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { findCheckpoint, toOwnCommands } from '../../templates/start-in-new-sandbox.ts';
@@ -50,7 +50,8 @@ export const planCreate = async (
   const size = { cpuCount, memoryMb, diskMb };
   const checkpoint = build && snapshot === null ? await findCheckpoint(build, { store, features }) : null;
   const buildId = snapshot?.buildId ?? build?.id ?? null;
-  const { env = {} } = build ?? (buildId === null ? undefined : await store.findBuild(buildId)) ?? {};
+  const files = build ?? (buildId === null ? undefined : await store.findBuild(buildId));
+  const { env, runConfig } = files ?? { env: {}, runConfig: emptyRunConfig };
   const image = { spec: toSpec(size, { ...request, snapshot, build }), commands: toOwnCommands(build) };
   const staysHere = isForwarded === true;
   const wanted = {
@@ -60,6 +61,8 @@ export const planCreate = async (
     buildId,
     // The creator's variables replace those of the image.
     envVars: { ...env, ...envVars },
+    defaultUser: runConfig.user,
+    defaultWorkdir: runConfig.workdir,
     createdAt,
     endAt: createdAt + timeoutMs,
     ...request,
@@ -84,11 +87,12 @@ export const planFork = (
   { id, timeoutMs, createdAt }: { id: string; timeoutMs: number; createdAt: number },
   toSpec: ToSpec,
 ): Planned => {
-  const { templateId, templateName, snapshotId, buildId, metadata, envVars, secure, autoPause } = source;
-  const { network, cpuCount, memoryMb, diskMb, node } = source;
+  const { templateId, templateName, snapshotId, buildId, metadata, secure, autoPause } = source;
+  const { envVars, defaultUser, defaultWorkdir, network, cpuCount, memoryMb, diskMb, node } = source;
   return {
     wanted: {
-      ...{ templateId, templateName, snapshotId, buildId, metadata, envVars, secure, network, autoPause },
+      ...{ templateId, templateName, snapshotId, buildId, metadata, secure, network, autoPause },
+      ...{ envVars, defaultUser, defaultWorkdir },
       ...{ createdAt, endAt: createdAt + timeoutMs, cpuCount, memoryMb, diskMb },
     },
     origin: {

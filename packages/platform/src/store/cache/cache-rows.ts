@@ -1,3 +1,5 @@
+import type { RunConfig } from '../build-rows.ts';
+
 export interface NewCacheEntry {
   key: string;
   /** The key of the result that it was made on; null: the image of the installation, or nothing. */
@@ -15,12 +17,7 @@ export interface NewCacheEntry {
 }
 
 /** What the author of an image wants for its processes. */
-export interface ImageConfig {
-  env: Record<string, string>;
-  /** A name or a number, optionally with `:` and a group. Empty: root. */
-  user: string;
-  /** Absolute, or empty for `/`. */
-  workdir: string;
+export interface ImageConfig extends RunConfig {
   /** The words of its command, which begin with those of the entry point. */
   entrypoint: string[];
   command: string[];

@@ -22,6 +22,8 @@ const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   endAt: 2,
   metadata: {},
   envVars: {},
+  defaultUser: '',
+  defaultWorkdir: '',
   secure: true,
   network: null,
   autoPause: null,
@@ -36,7 +38,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   beforeAll(async () => {
     server = await startPostgres();
     url = await server.createDatabase();
-    store = await createPostgresStore({ url });
+    store = await createPostgresStore({ url, secret: 'secret' });
   });
   afterAll(async () => {
     await store.close();
@@ -61,7 +63,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     // One server at a time has a database, so that the former one has to end.
     reopen: async () => {
       await store.close();
-      store = await createPostgresStore({ url });
+      store = await createPostgresStore({ url, secret: 'secret' });
       return store;
     },
     remove: async () => undefined,
@@ -106,6 +108,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   it('refuses a second server, and names the database without user and password', async () => {
     const second = createPostgresStore({
       url: url.replace('skerry@', 'skerry:hidden@'),
+      secret: 'secret',
       serverWaitMs: 0,
     });
     await expect(second).rejects.toMatchObject({
@@ -115,7 +118,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   });
 
   it('is shared by servers that all say so, whose migrations do not collide', async () => {
-    const shared = { url: await server.createDatabase(), isShared: true, serverWaitMs: 0 };
+    const shared = { url: await server.createDatabase(), secret: 'secret', isShared: true, serverWaitMs: 0 };
     const both = await Promise.all([createPostgresStore(shared), createPostgresStore(shared)]);
     await expect(createPostgresStore({ ...shared, isShared: false })).rejects.toThrow();
     await both[0].addWarm({ id: 'i1', spec: '', createdAt: 1, node: null });
@@ -136,6 +139,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     await client.query(`alter database ${name} set synchronous_commit = off`);
     const other = await createPostgresStore({
       url: `${otherUrl}&options=${encodeURIComponent(unsafe)}`,
+      secret: 'secret',
       statementMs: 2_000,
       closeMs: 500,
       log,

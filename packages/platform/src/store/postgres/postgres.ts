@@ -2,9 +2,10 @@ import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import pg, { type ClientConfig } from 'pg';
 import type { Log } from '../../log.ts';
-import { plugins } from '../columns.ts';
+import { createPlugins } from '../columns.ts';
 import { migrations } from '../migrations.ts';
 import type { Schema } from '../schema.ts';
+import { createSealing } from '../sealing.ts';
 import { createStoreQueries, type Store } from '../store.ts';
 import { createCheckedPool } from './checked-pool.ts';
 import { toConfig } from './config.ts';
@@ -32,6 +33,7 @@ export const toDatabaseName = (url: string): string => {
  */
 export const createPostgresStore = async ({
   url,
+  secret,
   serverWaitMs = SERVER_WAIT_MS,
   statementMs,
   closeMs = CLOSE_MS,
@@ -41,6 +43,8 @@ export const createPostgresStore = async ({
   onError,
 }: {
   url: string;
+  /** Of the installation: columns that may have secrets are encrypted with it. */
+  secret: string;
   /** How long another server may still have the database before the call rejects. */
   serverWaitMs?: number;
   /** How long a statement may take before the call rejects; the default is 30 s. */
@@ -56,6 +60,7 @@ export const createPostgresStore = async ({
   onError?: (() => void) | undefined;
 }): Promise<Store> => {
   const name = toDatabaseName(url);
+  const sealing = createSealing(secret);
   const sockets = createSockets();
   const stream = sockets.open;
   const config = { ...toConfig(url, statementMs === undefined ? {} : { statementMs }), stream };
@@ -72,7 +77,7 @@ export const createPostgresStore = async ({
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Kysely<Schema>({
       dialect: createPostgresDialect(createCheckedPool(pool, { requireServer: lock.require, onError })),
-      plugins,
+      plugins: createPlugins(sealing),
     });
   };
   try {
@@ -98,7 +103,7 @@ export const createPostgresStore = async ({
   };
   const time = () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
   const toStore = (owner?: string): Store => ({
-    ...createStoreQueries(db, { now, time, ...(owner !== undefined && { owner }) }),
+    ...createStoreQueries(db, { now, time, sealing, ...(owner !== undefined && { owner }) }),
     ownedBy: toStore,
     close,
   });

@@ -23,6 +23,7 @@ export const describeBuilds = (ask: () => Store): void => {
     image,
     imageBytes: 4096,
     env: { A: 'b' },
+    runConfig: { user: 'worker:staff', workdir: '/srv', env: { A: 'b', TOKEN: 'set by a step' } },
     start: null,
     checkpointId: null,
   });
@@ -45,6 +46,8 @@ export const describeBuilds = (ask: () => Store): void => {
     endAt: 100,
     metadata: {},
     envVars: {},
+    defaultUser: '',
+    defaultWorkdir: '',
     secure: true,
     network: null,
     autoPause: null,
@@ -93,6 +96,7 @@ export const describeBuilds = (ask: () => Store): void => {
         image: 'i1',
         imageBytes: 4096,
         env: { A: 'b' },
+        runConfig: result('i1').runConfig,
         ...size,
       };
       expect(await ask().finishBuild('b1', result('i1'))).toMatchObject(ready);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { emptyRunConfig } from '../build-rows.ts';
 import type { NewCacheEntry } from '../cache/cache-rows.ts';
 import type { Store } from '../store.ts';
 
@@ -41,7 +42,7 @@ export const describeCache = (ask: () => Store): void => {
       const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
       await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
       await ask().startBuild('b1', 2);
-      const rest = { env: {}, start: null, checkpointId: null };
+      const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
       await ask().finishBuild('b1', { finishedAt: 3, image: 'sha256:a', imageBytes: bytes, ...rest });
       expect(await ask().listCached()).toEqual([{ ...both, isImageShared: true }]);
       expect(await ask().retireImages()).toEqual(['sha256:a']);
@@ -87,7 +88,7 @@ export const describeCache = (ask: () => Store): void => {
       const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
       await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
       await ask().startBuild('b1', 2);
-      const rest = { env: {}, start: null, checkpointId: null };
+      const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
       await ask().finishBuild('b1', { finishedAt: 3, ...image('made'), ...rest });
       const ready = async () => {
         await ask().retireUnused();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { emptyRunConfig } from '../build-rows.ts';
 import type { NewSandbox } from '../rows.ts';
 import type { Store } from '../store.ts';
 import type { StoredSubject } from '../stored/stored-rows.ts';
@@ -132,7 +133,14 @@ export const describeStored = (
           { templateId: `t${id}`, name, superseded: '' },
         );
         await ask().startBuild(id, 2);
-        const made = { image: 'sha256:i', imageBytes: 1, env: {}, start: null, checkpointId: null };
+        const made = {
+          image: 'sha256:i',
+          imageBytes: 1,
+          env: {},
+          runConfig: emptyRunConfig,
+          start: null,
+          checkpointId: null,
+        };
         await ask().finishBuild(id, { finishedAt: 3, ...made });
       };
       await build('b1', 'one');

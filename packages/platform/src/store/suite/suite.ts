@@ -26,6 +26,8 @@ const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   endAt: start + 15_000,
   metadata: {},
   envVars: {},
+  defaultUser: '',
+  defaultWorkdir: '',
   secure: true,
   network: null,
   autoPause: null,
@@ -68,6 +70,8 @@ export const describeStore = (
         const made = sandbox('i1', {
           metadata: { 'user id': 'a&b=c/d', empty: '' },
           envVars: { PATH: '/x', MULTI: 'a\nb' },
+          defaultUser: 'worker:staff',
+          defaultWorkdir: '/srv/app',
           secure: false,
           network: CLOSED_NETWORK,
           autoPause: 'filesystem',

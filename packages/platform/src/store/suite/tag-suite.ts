@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { emptyRunConfig } from '../build-rows.ts';
 import type { Store } from '../store.ts';
 
 /** How a store keeps the tags of templates: a part of `describeStore`. */
@@ -11,7 +12,15 @@ export const describeTags = (ask: () => Store): void => {
   };
   const finish = (id: string, finishedAt: number, checkpointId: string | null = null) => {
     const start = { startCmd: 'serve', readyCmd: null, user: 'user', workdir: '/', env: { A: 'b' } };
-    const result = { finishedAt, image: `image-${id}`, imageBytes: 1, env: {}, start, checkpointId };
+    const result = {
+      finishedAt,
+      image: `image-${id}`,
+      imageBytes: 1,
+      env: {},
+      runConfig: emptyRunConfig,
+      start,
+      checkpointId,
+    };
     return ask().finishBuild(id, result);
   };
   const make = async (id: string, createdAt: number, tags: readonly string[]): Promise<void> => {

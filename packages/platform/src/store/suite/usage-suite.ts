@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { emptyRunConfig } from '../build-rows.ts';
 import type { Store } from '../store.ts';
 
 /** How a store measures and removes what nothing needs: a part of `describeStore`. */
@@ -11,7 +12,7 @@ export const describeUsage = (ask: () => Store): void => {
     );
     await ask().startBuild(id, 2);
     await ask().addBuildLog(id, [{ at: 1, level: 'info', message: 'four', step: null }]);
-    const rest = { env: {}, start: null, checkpointId: null };
+    const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
     if (isReady)
       await ask().finishBuild(id, { finishedAt: 3, image: `sha256:${id}`, imageBytes: 1, ...rest });
   };
@@ -44,7 +45,16 @@ export const describeUsage = (ask: () => Store): void => {
       await add('captured', { name: 'captured' });
       await add('running', { name: 'running', isReady: false });
       const times = { createdAt: 1, endAt: 100 };
-      const rest = { metadata: {}, envVars: {}, secure: true, network: null, autoPause: null, ...size };
+      const rest = {
+        metadata: {},
+        envVars: {},
+        defaultUser: '',
+        defaultWorkdir: '',
+        secure: true,
+        network: null,
+        autoPause: null,
+        ...size,
+      };
       const sandbox = {
         id: 'i1',
         templateId: 't-used',
@@ -67,7 +77,14 @@ export const describeUsage = (ask: () => Store): void => {
         await ask().beginSnapshot({ id: `n-${name}`, ...of, buildId: name, kind: 'memory' });
         await add(name, { name, isReady: false });
         const start = { startCmd: 'serve', readyCmd: null, user: 'user', workdir: '/', env: {} };
-        const rest = { env: {}, start, checkpointId: `n-${name}`, image: `sha256:${name}`, imageBytes: 1 };
+        const rest = {
+          env: {},
+          runConfig: emptyRunConfig,
+          start,
+          checkpointId: `n-${name}`,
+          image: `sha256:${name}`,
+          imageBytes: 1,
+        };
         await ask().finishBuild(name, { finishedAt: 3, ...rest });
       }
       await add('cached', { name: 'cached' });

@@ -162,12 +162,9 @@ const placeSteps = (
   { steps, stepsBefore }: FilesBuild['plan'],
   { points, first }: { points: readonly ChainPoint[]; first: number },
 ): PlacedStep[] => {
-  const firstRun = steps.findIndex(({ type }) => type === 'RUN');
-  const begun = points[0]?.place.workdir;
   return steps.flatMap((step, index) => {
     const { place } = points[index] as ChainPoint;
-    const makesWorkdir = index === firstRun && place.workdir === begun;
-    return index < first ? [] : [{ step, place, number: stepsBefore + index + 1, makesWorkdir }];
+    return index < first ? [] : [{ step, place, number: stepsBefore + index + 1 }];
   });
 };
 

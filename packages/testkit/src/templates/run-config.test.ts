@@ -1,0 +1,3 @@
+import { describeRunConfigs } from './run-config-suite.ts';
+
+describeRunConfigs('container');
