@@ -39,7 +39,7 @@ export function saveImageCommand(): Command {
           hash.update(chunk);
           receivedBytes += chunk.length;
           const fraction = receivedBytes / sizeBytes;
-          if (isShown && process.stderr.isTTY && fraction - shownAt > 0.01) {
+          if (isShown && process.stderr.isTTY && (fraction - shownAt > 0.01 || fraction === 1)) {
             shownAt = fraction;
             line.show({ message: `writing ${output}`, fraction });
           }
