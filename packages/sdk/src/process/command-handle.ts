@@ -6,7 +6,7 @@ import type { CallOptions } from '../transport/call.ts';
 import { type CommandOutput, CommandOutputLog } from './command-output.ts';
 import { CommandExitError, type CommandResult, toResult } from './command-result.ts';
 import type { LostOutput } from './output-lost-error.ts';
-import { closeStdin, killProcess, sendInput } from './process-input.ts';
+import { closeStdin, killAborted, killProcess, sendInput } from './process-input.ts';
 import type { ProcessStream } from './process-stream.ts';
 
 export interface OutputListeners {
@@ -39,8 +39,6 @@ export interface CommandHandleOptions extends OutputListeners {
   /** If this signal ended the stream, the command is killed. */
   killSignal?: AbortSignal | undefined;
 }
-
-const killTimeoutMs = 5_000;
 
 /**
  * A command that was started or attached to. Iterating yields its output from the start of the stream to the end of the
@@ -128,11 +126,7 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
       return result;
     } catch (error) {
       if (error instanceof CommandExitError) throw error;
-      if (this.#options.killSignal?.aborted) {
-        await this.kill({ requestTimeoutMs: killTimeoutMs }).catch(() => {
-          // The command has ended or is unreachable: the caller gets the abort in any case.
-        });
-      }
+      if (this.#options.killSignal?.aborted) await killAborted(this.#options.agent, this.pid);
       const explained = await explainLostStream(this.#options.agent, this.#options.listening.signal, error);
       this.#log.end(explained);
       throw explained;

@@ -184,6 +184,32 @@ it('kills the command when the signal aborts, and rejects after that', async () 
   expect(signals).toEqual([Signal.SIGKILL]);
 });
 
+it.each([true, false])(
+  'kills a command also when the signal aborts before its start is known',
+  async (background) => {
+    const controller = new AbortController();
+    const killed: unknown[] = [];
+    const { agent } = await serveAgent((router) => {
+      router.service(Process, {
+        async *start() {
+          controller.abort();
+          // The client has aborted before the answer leaves.
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          yield start;
+        },
+        sendSignal(request) {
+          killed.push(request.process?.selector.value);
+          return {};
+        },
+      });
+    });
+    const { signal } = controller;
+    const result = new Commands(agent).run('sleep 100', { background, signal });
+    await expect(result).rejects.toMatchObject({ code: 'canceled' });
+    expect(killed).toEqual([7]);
+  },
+);
+
 it('stops listening on disconnect, without a signal to the command', async () => {
   const signals: Signal[] = [];
   const { agent } = await serveAgent((router) => {

@@ -59,6 +59,23 @@ export async function killProcess(agent: Agent, pid: number, options: CallOption
 }
 
 /**
+ * How long a caller that aborts waits for the end of its process.
+ *
+ * @internal
+ */
+export const killTimeoutMs = 5_000;
+
+/**
+ * Kills a process whose caller has aborted. Never rejects: when the process has ended or is unreachable, the caller gets the abort
+ * in any case.
+ *
+ * @internal
+ */
+export async function killAborted(agent: Agent, pid: number): Promise<void> {
+  await killProcess(agent, pid, { requestTimeoutMs: killTimeoutMs }).catch(() => undefined);
+}
+
+/**
  * Writes all chunks in order in one client-streaming call, at the speed at which the process reads them. Where requests
  * cannot be streamed, as in browsers over HTTP/1.1, each chunk is a call of its own.
  *

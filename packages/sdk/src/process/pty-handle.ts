@@ -6,7 +6,14 @@ import type { CallOptions } from '../transport/call.ts';
 import { type CommandResult, toResult } from './command-result.ts';
 import type { ListenedProcess } from './listen-to-process.ts';
 import type { LostOutput } from './output-lost-error.ts';
-import { killProcess, type StdinData, sendInput, streamInput, toSelector } from './process-input.ts';
+import {
+  killAborted,
+  killProcess,
+  type StdinData,
+  sendInput,
+  streamInput,
+  toSelector,
+} from './process-input.ts';
 
 /** In characters, each from 1 to 65 535. */
 export interface PtySize {
@@ -33,8 +40,6 @@ export interface PtyHandleOptions extends ListenedProcess, Pick<PtyListeners, 'o
   /** If this signal ended the stream, the program is killed. */
   killSignal?: AbortSignal | undefined;
 }
-
-const killTimeoutMs = 5_000;
 
 /** A terminal that was opened or attached to. */
 export class PtyHandle {
@@ -93,11 +98,7 @@ export class PtyHandle {
     try {
       return toResult(await this.#readEvents());
     } catch (error) {
-      if (killSignal?.aborted) {
-        await this.kill({ requestTimeoutMs: killTimeoutMs }).catch(() => {
-          // The program has ended or is unreachable: the caller gets the abort in any case.
-        });
-      }
+      if (killSignal?.aborted) await killAborted(agent, this.pid);
       throw await explainLostStream(agent, listening.signal, error);
     } finally {
       listening.abort();
