@@ -81,7 +81,7 @@ async function answer(request: IncomingMessage, commands: readonly string[]): Pr
  */
 export async function startScriptedModel(commands: readonly string[]): Promise<ScriptedModel> {
   const server = createServer((request, response) => {
-    answer(request, commands)
+    void answer(request, commands)
       .catch((error: unknown) => {
         response.statusCode = 400;
         return { error: { message: (error as Error).message, type: 'invalid_request_error' } };
