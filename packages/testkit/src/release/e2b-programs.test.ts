@@ -116,7 +116,9 @@ describe('the page on frameworks of agents', () => {
         // They would be sent to the vendor.
         OPENAI_AGENTS_DISABLE_TRACING: '1',
       };
-      const printed = await project.run(process.execPath, ['agent.mts'], env).finally(() => void model.close());
+      const printed = await project
+        .run(process.execPath, ['agent.mts'], env)
+        .finally(() => void model.close());
       expect(printed).toMatch(/\b42\b/);
       if (program.includes('gpt-')) {
         expect(printed).toContain('missing: No such file or directory');
