@@ -25,7 +25,10 @@ const descriptions = {
   traced_process: 'is traced, as by a debugger',
   /** The log of the host says more. */
   unknown: 'something in the sandbox cannot be kept',
+  unread_message:
+    'has not read a message of a unix socket that carries credentials or a time (SO_PASSCRED, SO_TIMESTAMP)',
   unrest: 'processes stop or end again and again',
+  urgent_data: 'has not read all of a TCP connection up to its urgent data (MSG_OOB)',
 } as const satisfies Record<string, string>;
 
 export type ObstacleKind = keyof typeof descriptions;

@@ -15,11 +15,11 @@ export interface CgroupMember extends Program {
   close(): void;
 }
 
-// A shell that becomes the program keeps its pid.
+// A shell that becomes the program keeps its pid. In a namespace of their own its cgroups are shown as roots.
 const script = `
 while [ "$1" != -- ]; do echo $$ > "$1" || exit; shift; done
 shift
-read -r mounts fd <&3 && exec nsenter --mount="$mounts" "$@" 3> "$fd"
+read -r mounts fd <&3 && exec nsenter --mount="$mounts" unshare --cgroup "$@" 3> "$fd"
 `;
 
 /**

@@ -16,6 +16,7 @@ import { findObstacle } from './obstacles/find-obstacle.ts';
 import { requireProgramFiles } from './obstacles/require-program-files.ts';
 import { requireUntraced } from './obstacles/require-untraced.ts';
 import { createSandboxRoot } from './processes/sandbox-root.ts';
+import { writeThreadSettings } from './processes/thread-settings.ts';
 import { readySockets } from './sockets/ready-sockets.ts';
 
 /**
@@ -73,6 +74,7 @@ export const dumpMemory = async (
     const held = { pids: await cgroup.members(), root: createSandboxRoot(pid) };
     const { needsNetwork, ...paths } = await mendImages(imagesDir, held);
     await verifyPaths(paths, held);
+    await writeThreadSettings(imagesDir, { first: pid, pids: held.pids });
     const hostBootId = await readHostBootId();
     const madeOn = await hostClass;
     return {

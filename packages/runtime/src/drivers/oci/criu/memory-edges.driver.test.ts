@@ -97,6 +97,20 @@ assert libc.ptrace(0x4206, int(os.read(r, 20)), 0, 0) == 0`,
     'corked_socket',
     'UDP_CORK = 1; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 1)',
   ],
+  ...[16, 29].map((name): [ObstacleKind, string] => [
+    'unread_message',
+    `a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.setsockopt(1, ${name}, 1); b.send(b"x")`,
+  ]),
+  ...[
+    '',
+    'a.setsockopt(1, socket.SO_OOBINLINE, 1)',
+    'a.recv(2)',
+    'a.recv(1, socket.MSG_OOB)',
+    'b.close()',
+  ].map((more): [ObstacleKind, string] => [
+    'urgent_data',
+    `s = socket.create_server(("127.0.0.1", 0)); a = socket.create_connection(s.getsockname()); b = s.accept()[0]; b.send(b"ab"); b.send(b"!", socket.MSG_OOB); b.send(b"cd"); time.sleep(0.1); ${more}`,
+  ]),
   [
     'removed_folder',
     'os.mkdir("/srv") if not os.path.exists("/srv") else None; os.chdir("/srv"); os.rmdir("/srv")',

@@ -19,6 +19,7 @@ import type { SandboxRecord } from '../record.ts';
 import { type CriuMemory, countProcesses, moveImages } from './checkpoint.ts';
 import type { Criu } from './criu.ts';
 import { renameSockets } from './dump.ts';
+import { restoreThreadSettings } from './processes/thread-settings.ts';
 import {
   addRestoreOverhead,
   hasOomKill,
@@ -106,6 +107,7 @@ export const restoreMemory = async (options: {
     // From stopped to frozen; the thaw then continues all of them at once.
     await cgroup.freeze();
     await cgroup.signal('SIGCONT');
+    await restoreThreadSettings(folder.memory, await cgroup.members());
     setHostname(pid, hostname);
     await setNetworkSettings(pid, settings);
     await packets?.end();

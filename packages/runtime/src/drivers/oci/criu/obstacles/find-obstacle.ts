@@ -96,7 +96,7 @@ const unkept: ReadonlyMap<number, ObstacleKind> = new Map([
 const findSocket = async (pids: readonly number[]): Promise<Obstacle | undefined> => {
   let found: Obstacle | undefined;
   await visitFrozenSockets(pids, (socket) => {
-    const kind = found ? undefined : (toCorked(socket) ?? toRelative(socket));
+    const kind = found ? undefined : (toCorked(socket) ?? toUnread(socket) ?? toRelative(socket));
     if (kind) found = { kind, process: observeProcess(socket.pid) };
   });
   return found;
@@ -107,6 +107,17 @@ const toCorked = ({ get }: SandboxSocket): ObstacleKind | undefined =>
 
 /** linux/udp.h */
 const UDP_CORK: SocketOption = { level: 17, name: 1 };
+
+const toUnread = ({ get, peek }: SandboxSocket): ObstacleKind | undefined => {
+  if (get(SO_DOMAIN) !== AF_UNIX || attached.every((option) => !get(option))) return undefined;
+  return peek() === undefined ? undefined : 'unread_message';
+};
+
+// asm-generic/socket.h and linux/socket.h
+const SO_DOMAIN: SocketOption = { level: 1, name: 39 };
+const AF_UNIX = 1;
+/** SO_PASSCRED, SO_PASSSEC, SO_PASSPIDFD, and SO_TIMESTAMP and SO_TIMESTAMPNS in both forms. */
+const attached: readonly SocketOption[] = [16, 34, 76, 29, 35, 63, 64].map((name) => ({ level: 1, name }));
 
 /** A socket whose path does not end with the relative one that it was bound to, which CRIU requires. */
 const toRelative = ({ pid, inode, readFile }: SandboxSocket): ObstacleKind | undefined => {

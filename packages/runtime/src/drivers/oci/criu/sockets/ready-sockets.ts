@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type SandboxSocket, visitFrozenSockets } from './sandbox-sockets.ts';
 import { SO_REUSEADDR, TCP_REPAIR } from './tcp-repair.ts';
 import { dropUnreadNotices } from './unread-notices.ts';
+import { createUrgentDataCheck } from './urgent-data.ts';
 
 /**
  * Prepares the sockets of frozen processes for CRIU, and writes to the file at `reusing` what `endRepair` restores: the
@@ -12,8 +13,10 @@ export const readySockets = async (
   { reusing }: { reusing: string },
 ): Promise<void> => {
   const inodes: string[] = [];
+  const requireNoUrgentData = createUrgentDataCheck();
   await visitFrozenSockets(pids, (socket) => {
     dropUnreadNotices(socket);
+    requireNoUrgentData(socket);
     if (isReusing(socket)) inodes.push(socket.inode);
   });
   // A few bytes, while everything is frozen: handing them to other threads costs more.

@@ -12,7 +12,6 @@ const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigne
 const nativeReceive = libc.func(
   'long recvfrom(int, _Out_ void *, size_t, int, _Out_ void *, _Inout_ void *)',
 );
-
 /** One option, a number, of a socket of a sandbox. */
 export interface SocketOption {
   level: number;
@@ -43,6 +42,10 @@ export interface SandboxSocket {
    * lost messages.
    */
   peek(): Buffer | undefined;
+  /** The number of bytes that can be read up to an urgent one; undefined when a socket of this kind does not tell. */
+  countUnread(): number | undefined;
+  /** The number of bytes, of at most `length`, that one read returns. */
+  measureRead(length: number): number;
   /** Discards the first pending message. */
   drop(): void;
 }
@@ -98,8 +101,26 @@ const toSocket = (fd: number, { inode, pid }: { inode: string; pid: number }): S
       sender = receive(fd, MSG_DONTWAIT | MSG_PEEK);
     return sender;
   },
+  countUnread: () => {
+    const count = Buffer.alloc(4);
+    try {
+      ioctl(fd, FIONREAD, count);
+    } catch (error) {
+      if (error instanceof SyscallError) return undefined;
+      throw error;
+    }
+    return count.readInt32LE();
+  },
+  measureRead: (length) =>
+    Math.max(
+      0,
+      nativeReceive(fd, Buffer.alloc(length), length, MSG_DONTWAIT | MSG_PEEK, null, null) as number,
+    ),
   drop: () => void receive(fd, MSG_DONTWAIT),
 });
+
+/** asm-generic/ioctls.h */
+const FIONREAD = 0x541b;
 
 /** linux/un.h: opens the file of a unix socket. */
 const SIOCUNIXFILE = 0x89e0;
