@@ -120,13 +120,23 @@ while True: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).s
       ).toBe(404);
       await Sandbox.deleteSnapshot(snapshotId, two.connection);
     }
-    await build(
-      Template().fromTemplate('base').run('echo built > /home/user/file'),
-      'built',
-      two.connection,
-    ).result();
+    const template = Template()
+      .fromTemplate('base')
+      .env({ WORD: 'built' })
+      .user('worker')
+      .workdir('/srv/app');
+    await build(template, 'below', one.connection).result();
+    await build(Template().fromTemplate('below').run('echo $WORD > file'), 'built', two.connection).result();
     const begun = [await create(one, 'built'), await create(two, 'built')];
-    for (const sandbox of begun) expect(await sandbox.files.read('/home/user/file')).toBe('built\n');
+    for (const [index, sandbox] of begun.entries()) {
+      expect(await sandbox.files.read('/srv/app/file')).toBe('built\n');
+      const elsewhere = await at([two, one][index] as Replica, sandbox);
+      for (const each of [sandbox, elsewhere])
+        expect((await each.commands.run('id -un; pwd; echo $WORD-')).stdout).toBe('worker\n/srv/app\n-\n');
+      await elsewhere.pause({ memory: false });
+      const { stdout } = await (await at(two, sandbox)).commands.run('id -un; pwd');
+      expect(stdout).toBe('worker\n/srv/app\n');
+    }
     expect(new Set(await Promise.all(begun.map(({ sandboxId }) => cluster.nodeOf(sandboxId)))).size).toBe(2);
   });
 

@@ -91,6 +91,8 @@ describe('a server with two nodes and a blob store', () => {
     const template = Template()
       .fromTemplate('base')
       .run('echo built > /home/user/file')
+      .user('worker')
+      .workdir('/srv/app')
       .start(started, { ready: 'test -s /tmp/started' });
     await build(template, 'built', connection).result();
     const source = await createOn(cluster, 'a');
@@ -111,6 +113,7 @@ describe('a server with two nodes and a blob store', () => {
     const made = await create('built');
     expect(await made.files.read('/home/user/file')).toBe('built\n');
     expect(await made.files.read('/tmp/started')).toBe(before);
+    expect((await made.commands.run('id -un; pwd')).stdout).toBe('worker\n/srv/app\n');
     expect((await nodes.explain(made.sandboxId, connection)).reason).toContain('checkpoint');
     expect(await (await create(snapshotId)).files.read('/home/user/note')).toBe('kept');
     await cluster.killAll();
