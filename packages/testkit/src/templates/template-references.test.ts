@@ -54,6 +54,11 @@ const operations: [title: string, call: (text: string) => Promise<{ response: Re
       200,
     ],
     [
+      'PATCH /v2/templates/{templateID}',
+      (text) => stack.api.PATCH('/v2/templates/{templateID}', { ...path(text), body: {} }),
+      200,
+    ],
+    [
       'GET /templates/{templateID}/tags',
       (text) => stack.api.GET('/templates/{templateID}/tags', path(text)),
       200,
@@ -79,6 +84,28 @@ const operations: [title: string, call: (text: string) => Promise<{ response: Re
         }),
       200,
     ],
+    [
+      'GET /templates/{templateID}/builds/{buildID}/logs',
+      (templateID) =>
+        stack.api.GET('/templates/{templateID}/builds/{buildID}/logs', {
+          params: { path: { templateID, buildID: built.buildID } },
+        }),
+      200,
+    ],
+    [
+      'DELETE /skerry/v1/templates/{templateID}/builds/{buildID}',
+      (templateID) =>
+        stack.api.DELETE('/skerry/v1/templates/{templateID}/builds/{buildID}', {
+          params: { path: { templateID, buildID: built.buildID } },
+        }),
+      204,
+    ],
+    // The build has ended, which is found out after the template.
+    [
+      'POST /v2/templates/{templateID}/builds/{buildID}',
+      (templateID) => start({ templateID, buildID: built.buildID }, { fromTemplate: 'base' }),
+      400,
+    ],
   ];
 
 describe('a reference to a template', () => {
@@ -95,6 +122,33 @@ describe('a reference to a template', () => {
       expect(await listTags(text)).toEqual([200, `v1 ${snapshot.buildID}`]);
     const [, tag = ''] = await listTags('base');
     expect(await listTags(`base:${`${tag}`.split(' ')[1]}`)).toEqual([200, tag]);
+  });
+
+  it('names one snapshot in each form, where its content or its history is asked for', async () => {
+    for (const text of formsOf('kept', snapshot)) {
+      const of = { params: { path: { snapshotID: text } } };
+      const { data } = await stack.api.GET('/skerry/v1/snapshots/{snapshotID}/log', of);
+      expect([text, data?.[0]?.buildID]).toEqual([text, snapshot.buildID]);
+      const verified = await stack.api.POST('/skerry/v1/snapshots/{snapshotID}/verify', of);
+      expect([text, verified.data]).toEqual([text, { problems: [] }]);
+      const query = { from: text, to: 'kept:v1' };
+      const compared = await stack.api.GET('/skerry/v1/snapshots/diff', { params: { query } });
+      expect([text, compared.response.status]).toEqual([text, 200]);
+    }
+  });
+
+  it('selects sandboxes in the forms that name the template alone, and is refused in the others', async () => {
+    const list = (template: string) => stack.api.GET('/v2/sandboxes', { params: { query: { template } } });
+    await using sandbox = await create('forms:v1');
+    for (const text of wholesOf('forms', built)) {
+      const { data = [] } = await list(text);
+      expect([text, data.map(({ sandboxID }) => sandboxID)]).toEqual([text, [sandbox.sandboxId]]);
+    }
+    for (const text of formsOf('forms', built)) {
+      const { error } = await list(text);
+      const message = expect.stringContaining('query.template must have no tag');
+      expect([text, error]).toMatchObject([text, { code: 400, message }]);
+    }
   });
 
   it('is the origin of a sandbox and of a build in each form', async () => {
