@@ -3,19 +3,16 @@ import { type Connection, callApi, createConnection } from '../transport/connect
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { addCredentials, type CredentialsFor } from './add-credentials.ts';
 import type { BuildResult, TemplateBuild } from './build-handle.ts';
-import { type Context, openContext } from './context/open-context.ts';
-import { type PreparedCopy, prepareCopy, prepareMount, uploadFiles } from './context/upload-files.ts';
+import type { FetchedFile } from './context/fetch-file.ts';
+import { uploadFiles } from './context/upload-files.ts';
 import {
   type RegistryCredentials,
   type StageDefinition,
   type StageSource,
   type TemplateDefinition,
-  type TemplateStep,
-  toForce,
-  toMountJson,
   toStartJson,
-  toStepJson,
 } from './definition.ts';
+import { type PreparedStep, prepareStages } from './prepare-stages.ts';
 import type { TemplateBuilder } from './template.ts';
 import { type BuildRun, startBuild, waitForBuild } from './wait-for-build.ts';
 
@@ -61,10 +58,28 @@ interface Run extends BuildRun {
 }
 
 async function runBuild(connection: Connection, run: Run): Promise<BuildResult> {
+  const { definition, onProgress, options } = run;
+  const fetched: FetchedFile[] = [];
+  try {
+    // Before the service is asked for anything, so that a missing file leaves nothing behind.
+    const stages = await prepareStages(definition, {
+      ...{ context: options.context, signal: options.signal, fetched },
+      onFetch: (url) =>
+        onProgress({ step: undefined, level: 'info', message: `fetching ${url}`, time: new Date() }),
+    });
+    return await sendBuild(connection, run, stages);
+  } finally {
+    for (const file of fetched) file[Symbol.dispose]();
+  }
+}
+
+async function sendBuild(
+  connection: Connection,
+  run: Run,
+  stages: readonly PreparedStep[][],
+): Promise<BuildResult> {
   const { name, options, onProgress, onRegistered } = run;
   const { force = false } = options;
-  // Before the service is asked for anything, so that a missing file leaves nothing behind.
-  const stages = await prepareStages(run.definition, options);
   const steps = stages.flat();
   const definition = await addCredentials(run.definition, options.credentialsFor);
   const { data: requested } = await callApi(connection, options, (api, signal) =>
@@ -89,61 +104,6 @@ async function runBuild(connection: Connection, run: Run): Promise<BuildResult> 
   await waitForBuild(connection, { ...options, templateId, buildId, onProgress, toLine });
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }
-
-interface PreparedStep {
-  wire: Schemas['BuildStep'];
-  /** What it copies or mounts of the context. */
-  uploads: readonly PreparedCopy[];
-  line: number | undefined;
-}
-
-/** The steps of all stages, those of the template last. */
-async function prepareStages(
-  { stages = [], ...definition }: TemplateDefinition,
-  { context = '.', signal }: Run['options'],
-): Promise<PreparedStep[][]> {
-  let opened: Context | undefined;
-  const open = (): Context => (opened ??= openContext(context, definition.ignoreFile));
-  const prepare = async (step: TemplateStep): Promise<PreparedStep[]> => {
-    const { line } = step;
-    if ('src' in step) {
-      const copies = await prepareCopy(step, open(), signal);
-      return copies.map((copy) => ({ wire: toWireCopy(copy), uploads: [copy], line }));
-    }
-    const wire = toStepJson(step);
-    if (!('mounts' in step)) return [{ wire, uploads: [], line }];
-    const uploads: PreparedCopy[] = [];
-    const mounts: Schemas['BuildMount'][] = [];
-    for (const mount of step.mounts ?? []) {
-      if (mount.src === undefined) mounts.push(toMountJson(mount));
-      else {
-        const copy = await prepareMount({ ...mount, src: mount.src, line }, open(), signal);
-        uploads.push(copy);
-        mounts.push({ ...toMountJson(mount), source: copy.args[0] ?? '', filesHash: copy.hash });
-      }
-    }
-    return [{ wire: { ...wire, mounts }, uploads, line }];
-  };
-  const prepared: PreparedStep[][] = [];
-  for (const stage of [...stages, definition]) {
-    const steps: PreparedStep[] = [];
-    for (const [index, step] of stage.steps.entries()) {
-      const force = toForce(index, stage.cacheableSteps);
-      steps.push(
-        ...(await prepare(step)).map(({ wire, ...one }) => ({ ...one, wire: { ...wire, ...force } })),
-      );
-    }
-    prepared.push(steps);
-  }
-  return prepared;
-}
-
-const toWireCopy = ({ type, args, dockerfile, hash }: PreparedCopy): Schemas['BuildStep'] => ({
-  type,
-  args,
-  filesHash: hash,
-  ...(dockerfile && { dockerfile }),
-});
 
 function toRequest(name: string, { cpuCount, memoryMb, tags }: BuildOptions): Schemas['BuildRequest'] {
   return {

@@ -25,11 +25,22 @@ export interface CopyStep {
   mode: string;
   /**
    * Where matches of a pattern go: `paths` keeps their paths below its fixed part; `flat` copies each match as if it were
-   * named alone, as a Dockerfile does.
+   * named alone, as a Dockerfile does; `parents` keeps the whole path of each match, or what stands behind `/./` in `src`.
    */
-  layout: 'paths' | 'flat';
+  layout: 'paths' | 'flat' | 'parents';
+  /** Patterns, as in `.dockerignore`, of what is left out below each source. */
+  excludes?: readonly string[];
+  /** The file `src` is the content of a URL and none of the context. */
+  remote?: RemoteFile;
   /** Copied as in a Dockerfile; by `add`, archives are unpacked. */
   dockerfile?: 'copy' | 'add';
+}
+
+/** @internal */
+export interface RemoteFile {
+  url: string;
+  /** As `sha256:` with hex digits. */
+  checksum?: string;
 }
 
 /** Writes a file. @internal */

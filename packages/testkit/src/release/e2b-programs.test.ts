@@ -109,16 +109,14 @@ describe('the page on frameworks of agents', () => {
     'has a program of at most twenty lines in line %i, which runs the commands of a model in a sandbox and leaves none',
     async (_line, program) => {
       expect(program.trim().split('\n').filter(Boolean).length).toBeLessThanOrEqual(20);
-      const model = await startScriptedModel(['python3 -c "print(6 * 7)"', 'cat missing; exit 3']);
+      await using model = await startScriptedModel(['python3 -c "print(6 * 7)"', 'cat missing; exit 3']);
       writeFileSync(join(project.path, 'agent.mts'), program);
       const env = {
         ...{ ...environment(), OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: model.url },
         // They would be sent to the vendor.
         OPENAI_AGENTS_DISABLE_TRACING: '1',
       };
-      const printed = await project
-        .run(process.execPath, ['agent.mts'], env)
-        .finally(() => void model.close());
+      const printed = await project.run(process.execPath, ['agent.mts'], env);
       expect(printed).toMatch(/\b42\b/);
       if (program.includes('gpt-')) {
         expect(printed).toContain('missing: No such file or directory');

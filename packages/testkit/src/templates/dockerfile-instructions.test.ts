@@ -1,5 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
@@ -29,7 +33,7 @@ const busybox = makeBusyboxFolder([
     'wc',
     'cp',
   ],
-  ...['true', 'test', 'env', 'printenv', 'head', 'sha256sum', 'du'],
+  ...['true', 'test', 'find', 'sort', 'env', 'printenv', 'head', 'sha256sum', 'du'],
 ]);
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-instructions-'));
 
@@ -220,4 +224,63 @@ ADD pax.tar /pax/
   const lines = shown.split('\n');
   expect(lines.slice(0, 4)).toEqual(['644 /bins/tool', '755 /bins/deep', '644 /bins/deep/data', '751 /one']);
   expect(lines.slice(4, 6).map((line) => line.split(' ')[0])).toEqual([hash, hash]);
+});
+
+it('copies with the folders of the sources, without what is excluded, and adds files of a URL', async () => {
+  const content = Buffer.from('of a URL\n');
+  const server = createServer((request, response) =>
+    request.url === '/v2/tool.sh?x=1' ? response.end(content) : response.writeHead(404).end(),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const context = makeProject({
+    'src/app/lib/one.py': '1',
+    'src/app/two.py': '2',
+    'src/app/notes.txt': 'n',
+    'src/other.py': 'o',
+  });
+  const digest = createHash('sha256').update(content).digest('hex');
+  const text = `FROM ${image} AS base
+ONBUILD COPY --parents --exclude=**/notes.txt src/./app /parents
+ONBUILD RUN ls -R /parents > /seen
+FROM base
+ARG V=2
+COPY --parents src/*/two.py src/other.py /all/
+COPY --exclude=*.txt --exclude=lib src/app /flat/
+ADD --checksum=sha256:${digest} ${origin}/v$V/tool.sh?x=1 /tools/
+ADD --chmod=755 ${origin}/v$V/tool.sh?x=1 /tools/named
+`;
+  const options = { context, fetchUrls: true };
+  await buildText('copied', text, options);
+  expect(
+    await runIn(
+      'copied',
+      'cd / && find parents all flat tools -type f | sort; stat -c "%a %u" tools/*; cat seen',
+    ),
+  ).toBe(`all/src/app/two.py
+all/src/other.py
+flat/two.py
+parents/app/lib/one.py
+parents/app/two.py
+tools/named
+tools/tool.sh
+755 0
+600 0
+/parents:
+app
+
+/parents/app:
+lib
+two.py
+
+/parents/app/lib:
+one.py
+`);
+  const again = await buildText('copied', text, options);
+  expect(again.filter((line) => /CACHED/.test(line)).length).toBeGreaterThanOrEqual(6);
+  await expect(buildText('copied', text.replace('v$V/tool', 'v$V/none'), options)).rejects.toMatchObject({
+    line: 8,
+    message: expect.stringContaining('the server answered 404') as string,
+  });
 });

@@ -72,7 +72,8 @@ export function buildTemplateCommand(): Command {
 
 function toTemplate(context: string, { file, from, readyMade, buildArg, ...flags }: Flags): TemplateBuilder {
   const { target, platform } = flags;
-  const options = { buildArgs: buildArg, target, platform };
+  // It is a file of the user, as for other tools that build.
+  const options = { buildArgs: buildArg, target, platform, fetchUrls: true };
   if (readyMade !== undefined) {
     if (file !== undefined || from !== undefined)
       throw new CliError('--ready-made does not go with --file and --from');

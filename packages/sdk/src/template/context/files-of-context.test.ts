@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CopyStep } from '../definition.ts';
 import { findFiles } from './find-files.ts';
 import { hashFiles } from './hash-files.ts';
 import { openContext } from './open-context.ts';
@@ -55,6 +56,34 @@ describe('the files of a source', () => {
     expect(namesOf(folder, '*.md')).toEqual(['*.md', 'README.md']);
     expect(namesOf(folder, 'app/**/*.py')).toEqual(['app/**/*.py', 'app/lib/util.py', 'app/main.py']);
     expect(namesOf(folder, 'app/l?b')).toEqual(['app/l?b', 'app/lib', 'app/lib/.hidden', 'app/lib/util.py']);
+  });
+
+  const pick = (folder: string, step: Pick<CopyStep, 'src' | 'layout' | 'excludes'>) => {
+    const found = findFiles(step, openContext(folder, undefined));
+    return [found.src, ...found.files.map(({ name }) => name)];
+  };
+
+  it('keep the paths of their sources with "parents", with their folders', () => {
+    const folder = makeFolder(project);
+    const parents = (src: string) => pick(folder, { src, layout: 'parents' });
+    expect(parents('./app/lib/util.py')).toEqual(['.', 'app', 'app/lib', 'app/lib/util.py']);
+    expect(parents('app/./lib/util.py')).toEqual(['.', 'lib', 'lib/util.py']);
+    expect(parents('app/./**/*.py')).toEqual(['.', 'lib', 'lib/util.py', 'main.py']);
+    expect(parents('app/lib/.')).toEqual(['.', 'app', 'app/lib', 'app/lib/.hidden', 'app/lib/util.py']);
+    expect(parents('app/./.')).toEqual(['.', 'lib', 'lib/.hidden', 'lib/util.py', 'main.py']);
+    expect(() => parents('app/./../../x')).toThrow('is outside of the context');
+    expect(() => parents('app/./none*')).toThrow('is not in the context');
+  });
+
+  it('leave out what a pattern of the step matches, by the path below the source, or by the name of a source', () => {
+    const folder = makeFolder(project);
+    const copied = (src: string, ...excludes: string[]) => pick(folder, { src, layout: 'flat', excludes });
+    const app = ['app', 'app/lib', 'app/lib/.hidden', 'app/main.py'];
+    expect(copied('app', 'lib/*.py')).toEqual(['app', ...app]);
+    expect(copied('app', '**/*.py')).toEqual(['app', 'app', 'app/lib', 'app/lib/.hidden']);
+    expect(copied('app', 'lib')).toEqual(['app', 'app', 'app/main.py']);
+    expect(copied('*', '*.md', 'lib')).toEqual(['*', 'main.py', 'notes.txt']);
+    expect(copied('.', 'app')).toEqual(['.', 'README.md', 'notes.txt']);
   });
 
   it('are those of a name that looks like a pattern, if there is one', () => {

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import dockerignore from '@balena/dockerignore';
 import picomatch from 'picomatch';
 import { toSandboxError } from '../../errors.ts';
 import type { CopyStep } from '../definition.ts';
@@ -13,38 +14,93 @@ export interface FoundFiles {
   files: ContextFile[];
 }
 
+/** The context, without what the step itself leaves out. */
+interface Search extends Context {
+  /** Whether a file is left out, by its path below the source, or its name if it is the source. */
+  isExcluded(path: string): boolean;
+}
+
 /** Throws `invalid_argument` when nothing is there, and for a source outside of the context. */
-export function findFiles({ src, layout }: Pick<CopyStep, 'src' | 'layout'>, context: Context): FoundFiles {
-  const path = posix.normalize(src.replaceAll('\\', '/')).replace(/\/+$/, '') || '.';
+export function findFiles(
+  { src, layout, excludes = [] }: Pick<CopyStep, 'src' | 'layout' | 'excludes'>,
+  context: Context,
+): FoundFiles {
+  const excluded = dockerignore.default({ ignorecase: false }).add([...excludes]);
+  const search: Search = { ...context, isExcluded: (path) => excluded.ignores(path) };
+  const [before, after] = layout === 'parents' ? splitAtPivot(src) : [src];
+  const path = toPath(after === undefined ? before : `${before}/${after}`, src);
+  if (layout === 'parents') {
+    const base = after === undefined ? '.' : toPath(before, src);
+    const files = findSources(search, path, src).flatMap((match) => withParents(search, match, base));
+    return { src: '.', files: toSorted(files) };
+  }
+  const named = findNamed(search, path);
+  if (named.length > 0) return { src: toLiteral(path), files: toSorted(named) };
+  const [first, ...others] = findSources(search, path, src);
+  if (layout === 'paths')
+    return {
+      src: path,
+      files: toSorted([first, ...others].flatMap((match) => findNamed(search, match, false))),
+    };
+  if (others.length === 0) return { src: toLiteral(first), files: toSorted(findNamed(search, first)) };
+  const base = toFixedPart(path);
+  return { src: path, files: toSorted([first, ...others].flatMap((match) => flatten(search, match, base))) };
+}
+
+const splitAtPivot = (src: string): [before: string, after?: string] => {
+  const at = src.indexOf('/./');
+  return at < 0 ? [src] : [src.slice(0, at), src.slice(at + 3)];
+};
+
+/** A path below the context, without `.` and `..` in it. Throws `invalid_argument` for one that leaves it. */
+function toPath(text: string, src: string): string {
+  const path = posix.normalize(text.replaceAll('\\', '/')).replace(/\/+$/, '') || '.';
   if (path.startsWith('/') || path === '..' || path.startsWith('../'))
     throw toSandboxError('invalid_argument', `"${src}" is outside of the context`);
-  const named = findNamed(context, path);
-  if (named.length > 0) return { src: toLiteral(path), files: toSorted(named) };
-  const matches = /[*?[]/.test(path) ? findMatches(context, path) : [];
-  const [first, ...others] = matches;
-  if (first === undefined)
-    throw toSandboxError(
-      'invalid_argument',
-      `"${src}" is not in the context "${context.folder}", or .dockerignore leaves it out`,
-    );
-  if (layout === 'paths')
-    return { src: path, files: toSorted(matches.flatMap((match) => findNamed(context, match, false))) };
-  if (others.length === 0) return { src: toLiteral(first), files: toSorted(findNamed(context, first)) };
-  const base = toFixedPart(path);
-  return { src: path, files: toSorted(matches.flatMap((match) => flatten(context, match, base))) };
+  return path;
+}
+
+/** What a path names, or what matches it as a pattern. Throws `invalid_argument` when nothing does. */
+function findSources(search: Search, path: string, src: string): [first: string, ...others: string[]] {
+  if (findNamed(search, path).length > 0) return [path];
+  const [first, ...others] = /[*?[]/.test(path) ? findMatches(search, path) : [];
+  if (first !== undefined) return [first, ...others];
+  throw toSandboxError(
+    'invalid_argument',
+    `"${src}" is not in the context "${search.folder}", or .dockerignore leaves it out`,
+  );
+}
+
+/** A match with the folders that it is in, below `base`. */
+function withParents(search: Search, match: string, base: string): ContextFile[] {
+  const toName = (path: string): string => (base === '.' ? path : path.slice(base.length + 1));
+  const found = findNamed(search, match).map((file) => ({ ...file, name: toName(file.name) || '.' }));
+  const parts = toName(match).split('/').slice(0, -1);
+  const parents = parts.flatMap((_part, index): ContextFile[] => {
+    const name = parts.slice(0, index + 1).join('/');
+    const entry = readEntry(search, base === '.' ? name : `${base}/${name}`, { name, follow: true });
+    return entry ? [entry] : [];
+  });
+  return found.length === 0 ? [] : [...parents, ...found.filter(({ name }) => name !== '.')];
 }
 
 /** A source in which the service sees no pattern. */
 const toLiteral = (path: string): string => path.replaceAll(/[*?[{]|[+@!](?=\()/g, '\\$&');
 
 /** The entry at a path, and all in it. */
-function findNamed(context: Context, path: string, follow = true): ContextFile[] {
-  const entry = readEntry(context, path, { name: path, follow });
+function findNamed(search: Search, path: string, follow = true): ContextFile[] {
+  const entry = readEntry(search, path, { name: path, follow });
   if (entry === undefined) return [];
-  const own = toOwnPath(context, entry);
-  const below = entry.type === 'directory' ? [...walk(context, { path: own, name: path })] : [];
+  const own = toOwnPath(search, entry);
+  const all = entry.type === 'directory' ? [...walk(search, { path: own, name: path })] : [];
+  const below = all.filter(
+    ({ name }) => !search.isExcluded(path === '.' ? name : name.slice(path.length + 1)),
+  );
   // The target of a link is ignored too when a pattern matches its path, and not only that of the link.
-  const isIgnored = context.isIgnored(path) || context.isIgnored(own);
+  const isIgnored =
+    search.isIgnored(path) ||
+    search.isIgnored(own) ||
+    (entry.type !== 'directory' && search.isExcluded(posix.basename(path)));
   if (isIgnored && below.length === 0) return [];
   return path === '.' ? below : [{ ...entry, isSource: true }, ...below];
 }
@@ -54,9 +110,9 @@ const toOwnPath = ({ folder }: Context, { path }: ContextFile): string =>
   path === folder ? '.' : path.slice(folder.length + 1).replaceAll('\\', '/');
 
 /** As a Dockerfile copies a match: a file by its own name, of a folder what is in it. */
-function flatten(context: Context, match: string, base: string): ContextFile[] {
+function flatten(search: Search, match: string, base: string): ContextFile[] {
   const toName = (name: string): string => (base === '.' ? name : `${base}/${name}`);
-  const [entry, ...below] = findNamed(context, match);
+  const [entry, ...below] = findNamed(search, match);
   if (entry?.type !== 'directory') return entry ? [{ ...entry, name: toName(posix.basename(match)) }] : [];
   return below.map((one) => ({ ...one, name: toName(one.name.slice(match.length + 1)) }));
 }

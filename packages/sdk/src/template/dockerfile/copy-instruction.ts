@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { toText, type WordPart, writeWord } from '@skerry/platform-client/words';
 import type { CopyStep, TemplateStep } from '../definition.ts';
 import { isSet } from './flags.ts';
@@ -16,18 +17,25 @@ interface CopyFlags {
   mode: string;
   /** The name, number or image of `--from`. */
   from?: string;
-  /** Whether ADD unpacks archives. */
-  unpacks: boolean;
+  /** Whether ADD unpacks archives. Undefined: those of the context alone. */
+  unpacks?: boolean;
+  /** Whether each file keeps the path of its source below the destination. */
+  parents: boolean;
+  /** Patterns of what is not copied. */
+  excludes: string[];
+  /** The digest that the file of a URL must have. */
+  checksum?: string;
 }
 
 /** A step for each source. `findStage` returns the stage that `--from` names. Throws `DockerfileError`. */
 export function toCopySteps(
   instruction: ParsedInstruction,
   scope: Scope,
-  findStage: (from: string) => number,
+  { findStage, fetchUrls }: { findStage: (from: string) => number; fetchUrls: boolean },
 ): TemplateStep[] {
   const { keyword, line, text } = instruction;
-  const { user, mode, from, unpacks } = toFlags(instruction, scope);
+  const flags = toFlags(instruction, scope);
+  const { user, mode, from, unpacks = keyword === 'ADD', parents, excludes, checksum } = flags;
   const words = parsePaths(text, scope, line);
   const last = words.pop();
   if (last === undefined || words.length === 0)
@@ -47,11 +55,50 @@ export function toCopySteps(
     if (from !== undefined)
       return { type: 'COPY', args: [writeWord(parts), dest, user, mode], fromStage: findStage(from), line };
     const word = toKnownText(parts, line);
-    if (keyword === 'ADD' && /^(?:\w+:\/\/|git@)/.test(word))
-      refuse(line, `ADD of a URL is not supported: "${word}"`);
-    const to = { type: 'COPY', src: toContextPath(word), dest, mode, layout: 'flat', line } as const;
+    const common = { type: 'COPY', dest, mode, ...(excludes.length > 0 && { excludes }), line } as const;
+    const url = keyword === 'ADD' ? parseUrl(word, line) : undefined;
+    if (url !== undefined) {
+      if (!fetchUrls)
+        refuse(line, `ADD of the URL "${word}": allow that this program fetches it, with "fetchUrls"`);
+      const remote = { url, ...(checksum !== undefined && { checksum }) };
+      const src = toRemoteName(url);
+      // Docker gives these files no other mode, and leaves archives as they are.
+      return flags.unpacks
+        ? { ...common, src, user, layout: 'flat', dockerfile: 'add', remote }
+        : { ...common, src, user: owner, mode: mode || '600', layout: 'flat', dockerfile: 'copy', remote };
+    }
+    if (checksum !== undefined) refuse(line, `ADD --checksum is for the file of a URL, not for "${word}"`);
+    if (parents)
+      return { ...common, src: toPivotPath(word), user: owner, layout: 'parents', dockerfile: 'copy' };
+    const to = { ...common, src: toContextPath(word), layout: 'flat' } as const;
     return unpacks ? { ...to, user, dockerfile: 'add' } : { ...to, user: owner, dockerfile: 'copy' };
   });
+}
+
+/** The URL of a file; undefined for a path. Throws `DockerfileError` for any other. */
+function parseUrl(word: string, line: number): string | undefined {
+  if (!/^(?:\w+:\/\/|git@)/.test(word)) return undefined;
+  const url = /^https?:/i.test(word) && URL.canParse(word) ? new URL(word) : undefined;
+  if (url === undefined || /\.git$/.test(url.pathname))
+    return refuse(line, `ADD of a URL is for http and https, and not for Git: "${word}"`);
+  if (url.username !== '' || url.password !== '')
+    refuse(line, 'ADD of a URL with a user or a password is not supported');
+  return url.href;
+}
+
+/** The name that a file has when its destination is a folder. */
+function toRemoteName(url: string): string {
+  const [last = ''] = new URL(url).pathname.split('/').slice(-1);
+  const name = posix.basename(decodeName(last));
+  return name === '' || name === '.' || name === '..' || name.includes('\0') ? '__unnamed__' : name;
+}
+
+function decodeName(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The words of the shell form, or of JSON. */
@@ -64,6 +111,12 @@ const isStart = (parts: readonly WordPart[], { word }: ParsedHeredoc): boolean =
 
 /** Docker reads every source below the context, also one that seems to leave it. */
 const toContextPath = (path: string): CopyStep['src'] => path.replace(/^(?:\/|\.\.(?:\/|$))+/, '') || '.';
+
+/** As `toContextPath`, with the `/./` before the part of the path that is kept. */
+const toPivotPath = (path: string): string => {
+  const [before = '', after] = path.split(/\/\.\/(.*)/s);
+  return after === undefined ? toContextPath(path) : `${toContextPath(before)}/./${after}`;
+};
 
 /** Several sources go into a folder, which ends with a slash or is the working folder. */
 function toDestination(
@@ -89,7 +142,7 @@ function toContent(heredoc: ParsedHeredoc, scope: Scope, line: number): string {
 }
 
 function toFlags({ keyword, line, flags }: ParsedInstruction, scope: Scope): CopyFlags {
-  const found: CopyFlags = { user: '', mode: '', unpacks: keyword === 'ADD' };
+  const found: CopyFlags = { user: '', mode: '', parents: false, excludes: [] };
   for (const flag of flags) {
     const { name, value } = flag;
     const toWord = (): WordPart[] => splitWords(value, scope, line, { whole: true })[0] ?? [];
@@ -97,16 +150,26 @@ function toFlags({ keyword, line, flags }: ParsedInstruction, scope: Scope): Cop
     else if (name === 'chmod') found.mode = toMode(toWord(), line);
     else if (name === 'from') found.from = value;
     else if (name === 'unpack') found.unpacks = isSet(flag, line);
+    else if (name === 'parents') found.parents = isSet(flag, line);
+    else if (name === 'exclude') found.excludes.push(toKnownText(toWord(), line));
+    else if (name === 'checksum') found.checksum = toChecksum(toKnownText(toWord(), line), line);
     // The files are the same with "link": a template has no layers.
     else if (name !== 'link' || !isSet(flag, line)) requireUnset(keyword, flag, line);
   }
+  if (found.from !== undefined && (found.parents || found.excludes.length > 0))
+    refuse(line, `${keyword} --from does not go with --parents and --exclude here`);
   return found;
 }
 
+/** Throws `DockerfileError` for a flag that is set and not supported. */
 function requireUnset(keyword: string, flag: { name: string; value: string }, line: number): void {
-  if (flag.name === 'exclude' || flag.name === 'checksum' || isSet(flag, line))
-    refuse(line, `${keyword} --${flag.name} is not supported`);
+  if (isSet(flag, line)) refuse(line, `${keyword} --${flag.name} is not supported`);
 }
+
+const toChecksum = (text: string, line: number): string =>
+  /^sha256:[0-9a-f]{64}$/.test(text)
+    ? text
+    : refuse(line, `--checksum must be sha256: and 64 lower-case hex digits, got "${text}"`);
 
 function toMode(word: readonly WordPart[], line: number): string {
   const text = toText(word);

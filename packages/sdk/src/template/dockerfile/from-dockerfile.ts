@@ -14,6 +14,11 @@ export interface DockerfileOptions {
    */
   platform?: string | undefined;
   /**
+   * Whether the build fetches the URLs that `ADD` names, from this machine: a Dockerfile of somebody else then reads what this machine reaches.
+   * Default: false, and such an ADD throws.
+   */
+  fetchUrls?: boolean | undefined;
+  /**
    * Runs the steps of all stages in every build, also where the service has their results in its cache. `skipCache()` of the
    * result does that for the steps that follow the Dockerfile. Default: false.
    */

@@ -25,11 +25,12 @@ const directives = ['syntax', 'escape', 'check'];
 
 /**
  * Reads the instructions of a Dockerfile: joins continued lines without the comments and empty lines between them, and takes the lines of
- * heredocs. Throws `DockerfileError` for a directive that is wrong, a heredoc without an end, and an unknown flag.
+ * heredocs. Directives are looked for unless the escape character is given. Throws `DockerfileError` for a directive that is wrong, a heredoc
+ * without an end, and an unknown flag.
  */
-export function readInstructions(source: string): ParsedFile {
+export function readInstructions(source: string, givenEscape?: string): ParsedFile {
   const lines = source.replace(/^\uFEFF/, '').split(/\r?\n/);
-  const escapeChar = readEscape(lines);
+  const escapeChar = givenEscape ?? readEscape(lines);
   const instructions: ParsedInstruction[] = [];
   for (let at = 0; at < lines.length; ) {
     const first = at;

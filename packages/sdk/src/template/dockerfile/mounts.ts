@@ -56,7 +56,9 @@ function toMount(
     const value = given.get(name);
     return value === undefined ? undefined : (splitWords(value, scope, line, { whole: true })[0] ?? []);
   };
-  const target = toWord('target') ?? refuse(line, `RUN --mount=type=${type} needs a target`);
+  // Docker mounts the context at the working folder where no other is named.
+  const target =
+    toWord('target') ?? (type === 'bind' ? ['.'] : refuse(line, `RUN --mount=type=${type} needs a target`));
   const source = toWord('source');
   const from = given.get('from');
   const origin =

@@ -29,6 +29,8 @@ export interface ParseOptions {
   target?: string | undefined;
   /** What the template is built for, as `linux/arm64`. Default: that of this machine. */
   platform?: string | undefined;
+  /** Whether this program fetches the URLs that ADD names. Default: false. */
+  fetchUrls?: boolean | undefined;
 }
 
 /**
@@ -38,7 +40,12 @@ export interface ParseOptions {
  */
 export function parseDockerfile(
   source: string,
-  { buildArgs: values = {}, target, platform: platformText = hostPlatform() }: ParseOptions = {},
+  {
+    buildArgs: values = {},
+    target,
+    platform: platformText = hostPlatform(),
+    fetchUrls = false,
+  }: ParseOptions = {},
 ): TemplateDefinition {
   const platform = parsePlatform(platformText);
   if (platform === undefined)
@@ -57,7 +64,7 @@ export function parseDockerfile(
   if (last === undefined) throw toSandboxError('invalid_argument', `the Dockerfile has no stage "${target}"`);
   const needed = listNeeded(stages, last);
   for (const stage of stages) if (!needed.includes(stage)) noteArgs(stage.instructions, buildArgs);
-  const built = buildStages(needed, { stages, scope, buildArgs, platform });
+  const built = buildStages(needed, { stages, scope, buildArgs, platform, fetchUrls });
   const unused = listUnused(buildArgs);
   if (unused.length > 0)
     throw toSandboxError('invalid_argument', `no ARG for the build arguments ${unused.join(', ')}`);
@@ -88,9 +95,10 @@ function buildStages(
     scope: Scope;
     buildArgs: BuildArgs;
     platform: Platform;
+    fetchUrls: boolean;
   },
 ): TemplateDefinition {
-  const { stages, scope, buildArgs, platform } = options;
+  const { stages, scope, buildArgs, platform, fetchUrls } = options;
   const built: StageDefinition[] = [];
   const done = new Map<DockerfileStage, { index: number; state: StageState }>();
   const images = new Map<string, number>();
@@ -113,6 +121,7 @@ function buildStages(
     for (const instruction of stage.instructions)
       applyInstruction(instruction, own, {
         buildArgs,
+        fetchUrls,
         findStage: (from) => {
           const found = findSource(stages, stage, { from, line: instruction.line });
           return found === undefined ? addImage(from) : (done.get(found)?.index as number);

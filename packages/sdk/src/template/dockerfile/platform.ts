@@ -6,7 +6,8 @@ export interface Platform {
   arch: string;
 }
 
-const form = /^linux\/(amd64|arm64)(?:\/v8)?$/;
+/** Docker takes an architecture alone for one of Linux. */
+const form = /^(?:linux\/)?(amd64|arm64)(?:\/v8)?$/;
 const automatic = /^(?:TARGET|BUILD)(?:PLATFORM|OS|ARCH|VARIANT)$/;
 
 /** Whether Docker itself sets this argument, for the platform that it builds for or on. */
@@ -33,7 +34,7 @@ export const toPlatformArgs = ({ os, arch }: Platform): [name: string, value: st
 /** Throws `DockerfileError` for another platform than that of the build. */
 export function requirePlatform(text: string, { os, arch }: Platform, line: number): void {
   const found = parsePlatform(text);
-  // An empty one, as of a variable that is not set, is the default.
-  if (text === '' || (found?.os === os && found.arch === arch)) return;
+  // An empty one, as of a variable that is not set, is the default, and so is the architecture that is not there.
+  if (text === '' || text.toLowerCase() === 'linux' || (found?.os === os && found.arch === arch)) return;
   refuse(line, `FROM --platform=${text}: the template is for ${os}/${arch}, and is built there`);
 }

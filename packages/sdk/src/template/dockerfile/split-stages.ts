@@ -1,6 +1,7 @@
 import { fromsOf } from './copy-instruction.ts';
 import type { ParsedInstruction } from './instruction.ts';
 import { fromsOfMounts } from './mounts.ts';
+import { triggersOf } from './onbuild.ts';
 import { refuse } from './refused.ts';
 import { type Scope, splitGlobalWords } from './scope.ts';
 
@@ -20,8 +21,12 @@ export interface DockerfileStage {
 export function splitStages(instructions: readonly ParsedInstruction[], scope: Scope): DockerfileStage[] {
   const stages: DockerfileStage[] = [];
   for (const instruction of instructions) {
-    if (instruction.keyword === 'FROM') stages.push(toStage(instruction, scope, stages));
-    else stages.at(-1)?.instructions.push(instruction);
+    if (instruction.keyword === 'FROM') {
+      const stage = toStage(instruction, scope, stages);
+      const base = findBase(stages, stage);
+      if (base) stage.instructions.push(...base.instructions.flatMap((one) => triggersOf(one, scope)));
+      stages.push(stage);
+    } else stages.at(-1)?.instructions.push(instruction);
   }
   return stages;
 }

@@ -4,6 +4,7 @@ import { defaultShell, toRunCommand, toWords } from './commands.ts';
 import { toCopySteps } from './copy-instruction.ts';
 import { type ParsedInstruction, parseJsonForm } from './instruction.ts';
 import { toMounts } from './mounts.ts';
+import { triggersOf } from './onbuild.ts';
 import { refuse } from './refused.ts';
 import { type Scope, splitWords } from './scope.ts';
 import { type StartParts, toExposedPorts, toHealthcheck } from './start-command.ts';
@@ -39,7 +40,10 @@ export const continueState = (base: StageState | undefined, scope: Scope): Stage
 export function applyInstruction(
   instruction: ParsedInstruction,
   state: StageState,
-  { buildArgs, findStage }: { buildArgs: BuildArgs; findStage: (from: string) => number },
+  {
+    buildArgs,
+    ...copying
+  }: { buildArgs: BuildArgs; findStage: (from: string) => number; fetchUrls: boolean },
 ): void {
   const { keyword, line, text } = instruction;
   const { scope, shell, steps, start } = state;
@@ -48,14 +52,14 @@ export function applyInstruction(
       const run = toRunCommand(instruction, shell);
       if (!state.hasProxies) steps.push(...toProxySteps(instruction, scope, buildArgs));
       state.hasProxies = true;
-      const mounts = toMounts(instruction, scope, findStage);
+      const mounts = toMounts(instruction, scope, copying.findStage);
       const own = mounts.length > 0 && { mounts };
       steps.push({ type: 'RUN', args: [run.command], shell: run.shell, ...own, line });
       break;
     }
     case 'COPY':
     case 'ADD':
-      steps.push(...toCopySteps(instruction, scope, findStage));
+      steps.push(...toCopySteps(instruction, scope, copying));
       break;
     case 'ENV':
       steps.push(toEnvStep(instruction, scope));
@@ -92,6 +96,10 @@ export function applyInstruction(
       break;
     case 'VOLUME':
       steps.push(toFolders(instruction, scope));
+      break;
+    case 'ONBUILD':
+      // Only looked at: it runs in other stages, which have it as an instruction of their own.
+      triggersOf(instruction, scope);
       break;
     default:
       if (!withoutEffect.includes(keyword)) refuse(line, `${keyword} is not supported`);

@@ -4,10 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** The server of a model that follows a script. */
-export interface ScriptedModel {
+export interface ScriptedModel extends AsyncDisposable {
   /** For `OPENAI_BASE_URL`. */
   readonly url: string;
-  close(): Promise<void>;
 }
 
 interface Tool {
@@ -92,7 +91,7 @@ export async function startScriptedModel(commands: readonly string[]): Promise<S
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    close: async () => {
+    [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -173,15 +173,3 @@ testReference('LABEL, MAINTAINER and STOPSIGNAL', [
   { says: 'the author does not change the files', file: 'MAINTAINER author <a@b.example>', steps: [] },
   { says: 'a signal to stop does not change the files', file: 'STOPSIGNAL SIGINT\nSTOPSIGNAL 9', steps: [] },
 ]);
-
-testReference('ONBUILD', [
-  {
-    says: 'it adds a trigger to an image, which a template does not have',
-    file: 'ONBUILD RUN true',
-    refused: [2, 'ONBUILD is not supported'],
-  },
-  {
-    says: 'triggers of an image run in a build on it, which is refused before a step',
-    shownBy: ['dockerfile-stages.long.test.ts', 'ONBUILD'],
-  },
-]);

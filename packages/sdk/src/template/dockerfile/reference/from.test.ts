@@ -30,6 +30,16 @@ testReference('FROM', [
     has: { ...image('a'), platform: 'linux/amd64' },
   },
   {
+    says: 'a platform may be an architecture alone, or the system',
+    file: 'FROM --platform=amd64 a AS b\nFROM --platform=linux b',
+    has: { source: { kind: 'stage', index: 0 } },
+  },
+  {
+    says: 'another architecture alone is refused',
+    file: 'FROM --platform=arm64 a',
+    refused: [1, 'the template is for linux/amd64'],
+  },
+  {
     says: 'a platform may be a variable',
     file: `FROM --platform=$BUILDPLATFORM a\nFROM --platform=\${TARGETPLATFORM} b`,
     has: image('b'),

@@ -113,7 +113,16 @@ testReference('RUN --mount', [
     file: 'RUN --mount=type=ssh b',
     refused: [2, 'RUN --mount=type=ssh is not supported'],
   },
-  { says: 'a path is needed', file: 'RUN --mount=type=cache a', refused: [2, 'needs a target'] },
+  {
+    says: 'bind without a path is at the working folder',
+    file: 'RUN --mount=ro --mount=type=cache,target=/c a',
+    steps: [{ mounts: [{ type: 'bind', target: '.', src: '.' }, { type: 'cache' }] }],
+  },
+  {
+    says: 'a path is needed for the others',
+    file: 'RUN --mount=type=cache a',
+    refused: [2, 'needs a target'],
+  },
   {
     says: 'an unknown option is an error',
     file: 'RUN --mount=type=cache,target=/c,x=1 a',
