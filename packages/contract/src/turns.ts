@@ -47,7 +47,7 @@ export const createTurns = (limit: number): Turns => {
     take: async (work, signal) => {
       const end = await begin(signal);
       try {
-        // It may have aborted since the turn began.
+        // The signal may have aborted since the turn began.
         signal?.throwIfAborted();
         return await work();
       } finally {

@@ -76,7 +76,7 @@ export interface ControlPlane {
   readonly directory: Directory;
   /** Undefined without a blob store. */
   readonly storing: Storing | undefined;
-  /** The same. */
+  /** Undefined without a blob store. */
   readonly draining: Draining | undefined;
   /**
    * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template in advance. Rejects

@@ -66,7 +66,7 @@ export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
     },
     lose: async (node) => {
       await endOnNode(node, ['running']);
-      // Of these no caller knows whether they run: their pause counts, from which they can be resumed elsewhere.
+      // No caller knows whether such a sandbox runs. Its stored pause counts, so another node can resume it.
       for (const row of await store.listSandboxes({ states: ['resuming'], order: 'asc', nodes: [node] }))
         if (transitions.current(row.id) === undefined && (await isStored(row)))
           await store.changeState(row.id, { from: ['resuming'], to: 'paused' });

@@ -137,7 +137,7 @@ export const createFleetHosts = (options: FleetHostsOptions): FleetHosts => {
     forBuild: async (origin: TreeOrigin) => {
       if (!('snapshot' in origin)) return toHost(options.builder());
       const node = find((await findSnapshot(origin.snapshot))?.node ?? '');
-      // For the cache of builds: the steps run again.
+      // The cache of builds runs the steps again after this error.
       if (node === undefined)
         throw new RuntimeError('not_found', `snapshot ${origin.snapshot} is on no node that answers`);
       return toHost(node);

@@ -36,7 +36,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
   const others =
     replica && createOtherNodes(store, { owner: replica.owner, owns, isCordoned: membership.isCordoned });
   const members = new Map<string, Member>();
-  /** By name, as last read or written. */
+  /** The names of cordoned nodes, as last read from the database or written to it. */
   const cordoned = new Set<string>();
   let stopFollowing = async (): Promise<void> => {};
 
@@ -49,7 +49,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
     ...(others?.features() ?? []),
   ]);
 
-  /** With the level of all, which takes a look at each node. */
+  /** Why a node takes no new sandbox. `level` is that of all nodes: callers find it once, not for each node. */
   const toObstacle = (
     { name, isUp, isReady, runtime }: Member,
     level: Features['level'],
@@ -87,7 +87,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
     onCordon();
   };
 
-  /** By node, what was recorded last. */
+  /** The last recorded status of each node. */
   const recorded = new Map<string, string>();
   const recordStatus = async (member: Member): Promise<void> => {
     const status = toStatus(member);
@@ -149,7 +149,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
       ...{ ...options, nodes: membership.nodes },
       isCurrent: ({ name, address }) => {
         const member = members.get(name);
-        // Of several servers, one takes a new node with its next round.
+        // Where there are several servers, one of them claims a new node in its next round.
         return member === undefined ? replica !== undefined : member.address === address;
       },
       open: async (node) => {

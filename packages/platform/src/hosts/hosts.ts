@@ -7,7 +7,7 @@ import type { OtherServers } from './other-servers.ts';
 
 /** A machine that runs sandboxes. */
 export interface Host {
-  /** Its name among the nodes; null: the machine of this server. */
+  /** The name of the node; null: the machine of this server. */
   readonly node: string | null;
   /** The sandboxes and snapshots there. Calls that the loss of a node interrupts reject with `NodeUnreachableError`. */
   readonly runtime: Runtime;
@@ -114,9 +114,9 @@ export interface Hosts {
   homeOf(snapshot: SnapshotRow, options: { staysHere: boolean }): Promise<string | null>;
   /** The hosts that answer now and for which this server acts. */
   reachable(): readonly Host[];
-  /** What these have. One that cannot list it is left out. */
+  /** The instances that these have. A host that cannot list its instances is left out. */
   instances(): AsyncIterable<HostedInstance>;
-  /** The same; one that has moved to another host is removed instead. */
+  /** The snapshots that these have. A snapshot that has moved to another host is removed instead. */
   snapshots(): AsyncIterable<HostedSnapshot>;
   /** False while the host of a record does not answer this server: nothing can be found out about what is there. */
   canReach(node: string | null): boolean;

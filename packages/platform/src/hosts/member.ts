@@ -14,7 +14,7 @@ export type MeasureFolder = (folder: NodeFolder) => Promise<Map<string, number>>
 export interface NodeLink {
   /** Undefined until the node has answered for the first time. */
   readonly runtime: Runtime | undefined;
-  /** The same. */
+  /** The images there; undefined until the node has answered for the first time. */
   readonly images: NodeImages | undefined;
   /** Its snapshots in the blob store; undefined without one. */
   readonly snapshots?: NodeSnapshots | undefined;

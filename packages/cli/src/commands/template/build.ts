@@ -72,7 +72,7 @@ export function buildTemplateCommand(): Command {
 
 function toTemplate(context: string, { file, from, readyMade, buildArg, ...flags }: Flags): TemplateBuilder {
   const { target, platform } = flags;
-  // It is a file of the user, as for other tools that build.
+  // The user chose the Dockerfile. Docker fetches the URLs of one without asking, too.
   const options = { buildArgs: buildArg, target, platform, fetchUrls: true };
   if (readyMade !== undefined) {
     if (file !== undefined || from !== undefined)

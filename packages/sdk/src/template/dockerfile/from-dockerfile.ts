@@ -14,7 +14,7 @@ export interface DockerfileOptions {
    */
   platform?: string | undefined;
   /**
-   * Whether the build fetches the URLs that `ADD` names, from this machine: a Dockerfile of somebody else then reads what this machine reaches.
+   * Whether the build fetches the URLs that `ADD` names, from this machine: a Dockerfile that you did not write can then read what this machine can reach.
    * Default: false, and such an ADD throws.
    */
   fetchUrls?: boolean | undefined;

@@ -25,7 +25,7 @@ export const createBusyNodes = ({
   clock,
   log,
 }: {
-  /** As the API server has them. */
+  /** The nodes of Kubernetes, as its API server has them. */
   machines(): readonly V1Node[];
   measureNodes(): Promise<NodeLoad[]>;
   annotateNode(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void>;
