@@ -98,7 +98,7 @@ const explainedOfProject: Explained = [
     /^\/var\/cache(?:\/app)?$/,
     'the folder of VOLUME is part of a template, and buildah leaves it to the container',
   ],
-  [/^(?:\/whole)?\/work$/, 'buildah gives the folder that the base image names to its user; in Docker root has it'],
+  [/^\/work$/, 'buildah makes the folder that the base image names, also when nothing runs there'],
 ];
 
 /** A server of a project: a part of the context, what its `.dockerignore` leaves, becomes the image. */
