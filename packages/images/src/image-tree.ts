@@ -2,6 +2,7 @@ import type { FetchedNode } from './base/add-node.ts';
 import type { BaseContents } from './base/contents.ts';
 import type { OnProgress } from './base/progress.ts';
 import type { TreeDigest } from './base/tree-digest.ts';
+import type { WorkdirConfig } from './base/workdir.ts';
 import type { ImageConfig } from './oci/image-config.ts';
 import type { LayerSink } from './oci/layer-sink.ts';
 
@@ -14,10 +15,10 @@ export interface ImageTree extends LayerSink {
   /** Unpacks an image of an archive as `loadImage` does. */
   load(source: LoadedArchive, options: { onProgress: OnProgress }): Promise<{ config: ImageConfig }>;
   /**
-   * Adds what every sandbox needs, also `workdir` unless that is empty, and settles the times of what was written since `sinceMs`. Raises all
+   * Adds what every sandbox needs, also the working folder of `config`, and settles the times of what was written since `sinceMs`. Raises all
    * owners by `ownerOffset` afterwards.
    */
-  prepare(options: { workdir: string; sinceMs: number; ownerOffset: number }): Promise<void>;
+  prepare(options: { config: WorkdirConfig; sinceMs: number; ownerOffset: number }): Promise<void>;
   /** What the tree lacks of a base template. */
   inspectBase(contents: BaseContents): Promise<BaseLack>;
   /** Adds Node.js, turns the tree into a base template, and describes it. */

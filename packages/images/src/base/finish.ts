@@ -15,6 +15,7 @@ import { ensureUser } from './account.ts';
 import { documentation, dpkgOptions } from './debian/dpkg-options.ts';
 import { setcapAptOption, setcapPath, setcapScript } from './debian/setcap-script.ts';
 import { isRootfsFile, writeRootfsFile } from './rootfs-file.ts';
+import { addWorkdir, type WorkdirConfig } from './workdir.ts';
 
 // Content of one machine or one build: package lists and caches, logs, keys, backups of databases.
 const cleared = ['/tmp', '/var/tmp', '/dev', '/etc/update-motd.d'];
@@ -72,13 +73,16 @@ export async function finishRootfs(
 /**
  * Adds to an unpacked file system what every sandbox needs of it: the account, mount points, names and resolver as plain
  * files (a sandbox gets its own), when it has a shell but no bash, a bash that is this shell, as commands run in a
- * login shell of bash, and when it has dpkg, a script in front of setcap(8). `workdir` is the working folder that the image names, which it
+ * login shell of bash, and when it has dpkg, a script in front of setcap(8). `config` names the working folder, which the image
  * may lack. Runs nothing of the image; idempotent. Rejects with `unsuitable_image` for an image in whose places these cannot be.
  */
-export async function prepareForSandboxes(root: string, { workdir = '' } = {}): Promise<void> {
+export async function prepareForSandboxes(
+  root: string,
+  config: WorkdirConfig = { user: '', workdir: '' },
+): Promise<void> {
   try {
     await addNeeded(root);
-    if (workdir !== '') addFolder(root, workdir);
+    addWorkdir(root, config);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!unsuitable.includes(code)) throw error;
@@ -104,11 +108,6 @@ async function addNeeded(root: string): Promise<void> {
     writeRootfsFile(root, setcapPath, setcapScript, { mode: 0o755 });
     writeRootfsFile(root, '/etc/apt/apt.conf.d/90setcap', setcapAptOption);
   }
-}
-
-/** One that exists keeps its owner and its mode. */
-function addFolder(root: string, name: string): void {
-  mkdirSync(containedPath(root, name, { followLast: true }), { recursive: true, mode: 0o755 });
 }
 
 function isDebian(root: string): boolean {

@@ -75,7 +75,7 @@ export interface TemplateImage {
  * Raise it with every change of what `makeTemplateImage` adds to an image or reads of its config, so that images of an older one are
  * made anew.
  */
-const recipeVersion = 5;
+const recipeVersion = 6;
 
 const toOrigin = (manifestDigest: string): string => `${manifestDigest} ${recipeVersion}`;
 
@@ -148,7 +148,8 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
           ? await pullFrom(source, { tree, onProgress, keptLayers, signal })
           : await loadFrom(source, { tree, scratch: join(workDir, 'archive'), onProgress });
       const ownerOffset = target.form === 'folder' ? target.ownerOffset : 0;
-      await tree.prepare({ workdir: made.config.workdir, sinceMs, ownerOffset });
+      const { user, workdir } = made.config;
+      await tree.prepare({ config: { user, workdir }, sinceMs, ownerOffset });
     } finally {
       await tree.close();
     }

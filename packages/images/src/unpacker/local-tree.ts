@@ -20,8 +20,8 @@ export const createLocalTree = (
   return {
     ...sink,
     load: (source, { onProgress }) => loadImage({ ...source, tree: sink, onProgress, requireRoom }),
-    prepare: async ({ workdir, sinceMs, ownerOffset }) => {
-      await prepareForSandboxes(rootfs, { workdir });
+    prepare: async ({ config, sinceMs, ownerOffset }) => {
+      await prepareForSandboxes(rootfs, config);
       await settleTimes(rootfs, { sinceMs });
       if (ownerOffset !== 0) await shiftOwners(rootfs, { by: ownerOffset });
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -21,6 +21,10 @@ afterEach(async () => {
 });
 
 const rootfs = () => join(folder, 'rootfs');
+const ownerOf = (path: string) => {
+  const { uid, gid } = statSync(join(rootfs(), path));
+  return [uid, gid];
+};
 const open = (limits: Partial<UnpackerLimits> = {}, signal?: AbortSignal): ImageTree => {
   const tree = startUnpacker({
     ...{ program: unpackerProgram, rootfs: rootfs(), roomFolder: folder, signal },
@@ -55,7 +59,9 @@ describe('startUnpacker', () => {
     await tree.endLayers();
     expect(received).toBe(first.descriptor.sizeBytes);
     expect(readdirSync(join(rootfs(), 'etc'))).toEqual(['new']);
-    await tree.prepare({ workdir: '/srv/app', sinceMs: 0, ownerOffset: 0 });
+    await tree.prepare({ config: { user: '1000:1001', workdir: '/srv/app' }, sinceMs: 0, ownerOffset: 0 });
+    expect(ownerOf('srv')).toEqual([0, 0]);
+    expect(ownerOf('srv/app')).toEqual([1000, 1001]);
     expect(readFileSync(join(rootfs(), 'etc/hostname'), 'utf8')).toBe('sandbox\n');
     expect(await tree.inspectBase('minimal')).toMatchObject({ hasApt: false, hasNode: false });
     await tree.close();

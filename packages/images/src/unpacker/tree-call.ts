@@ -1,6 +1,7 @@
 import type { FetchedNode } from '../base/add-node.ts';
 import type { BaseContents } from '../base/contents.ts';
 import type { Progress } from '../base/progress.ts';
+import type { WorkdirConfig } from '../base/workdir.ts';
 import type { ImageErrorCode } from '../image-error.ts';
 import type { LoadedArchive } from '../image-tree.ts';
 import type { LayerDescriptor } from '../oci/image-manifest.ts';
@@ -14,7 +15,7 @@ export type TreeCall =
   | { method: 'addLayer'; descriptor: LayerDescriptor }
   | { method: 'endLayers' }
   | { method: 'load'; source: LoadedArchive }
-  | { method: 'prepare'; workdir: string; sinceMs: number; ownerOffset: number }
+  | { method: 'prepare'; config: WorkdirConfig; sinceMs: number; ownerOffset: number }
   | { method: 'inspectBase'; contents: BaseContents }
   | { method: 'finishBase'; node: FetchedNode | undefined };
 

@@ -31,7 +31,7 @@ export type TarEntry = EntryBase &
 const whiteoutPrefix = '.wh.';
 const opaqueMarker = '.wh..wh..opq';
 /** One less than the "unchanged" of chown(2). */
-const maxId = 2 ** 32 - 2;
+export const maxId = 2 ** 32 - 2;
 /** XATTR_NAME_MAX and XATTR_SIZE_MAX of linux/limits.h. */
 const maxAttributeNameLength = 255;
 const maxAttributeBytes = 64 << 10;
