@@ -27,7 +27,7 @@ export interface Relocation {
 export interface Relocating {
   /**
    * The copy to resume a sandbox from on another node: where its node does not answer, is cordoned or lacks its files. Undefined when
-   * it can or must resume where it is.
+   * it can or must resume where it is. Rejects with `unavailable` for one that is on no node and has no copy.
    */
   needs(row: SandboxRow): Promise<StoredRow | undefined>;
   /** The copy from which it can be resumed elsewhere. */
@@ -140,7 +140,13 @@ export const createRelocating = (options: RelocatingOptions): Relocating => {
     needs: async (row) => {
       const isHere = hosts.canReach(row.node) && row.node !== null && !hosts.isCordoned(row.node);
       if (isHere && (await findInstance(hosts, row)) !== undefined) return undefined;
-      return storing.find(row);
+      const copy = await storing.find(row);
+      if (copy === undefined && row.node === null)
+        throw new ApiError(
+          'unavailable',
+          `sandbox "${row.id}" is on no node, and the blob store has no whole copy of it`,
+        );
+      return copy;
     },
     resume: async (row, copy, how) => {
       if (!how.memory && row.pausedWith === 'memory')

@@ -156,6 +156,18 @@ describe('a paused sandbox', () => {
     await connect(id);
     expect([await stateOf(id), await nodeOf(id)]).toEqual(['running', 'a']);
   });
+
+  it('stays paused, with 503, when no node has it and the blob store has no whole copy', async () => {
+    await start(['a', 'b']);
+    fleet.copies.problem = new RuntimeError('unavailable', 'the bucket does not answer');
+    const id = await pauseOnB();
+    await fleet.store.changeState(id, { from: ['paused'], to: 'paused', set: { node: null } });
+    await expect(connect(id)).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringContaining('the blob store has no whole copy'),
+    });
+    expect(await stateOf(id)).toBe('paused');
+  });
 });
 
 describe('a snapshot', () => {
