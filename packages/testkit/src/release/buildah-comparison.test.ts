@@ -90,6 +90,10 @@ const explained: Explained = [
     'each sandbox needs these folders, with these modes',
   ],
   [/^\/(?:\.envd|run\/.*|dev\/.*|proc\/.*|sys\/.*)$/, 'folders on which a sandbox mounts something'],
+  [
+    /^\/work$/,
+    'the folder that the base image names is made with it, for its user; buildah makes it for the user of the first step there',
+  ],
 ];
 
 /** What differs in the project alone. */
@@ -98,7 +102,6 @@ const explainedOfProject: Explained = [
     /^\/var\/cache(?:\/app)?$/,
     'the folder of VOLUME is part of a template, and buildah leaves it to the container',
   ],
-  [/^\/work$/, 'buildah makes the folder that the base image names, also when nothing runs there'],
 ];
 
 /** A server of a project: a part of the context, what its `.dockerignore` leaves, becomes the image. */
@@ -244,6 +247,7 @@ async function compare(name: string, files: Files, more: Explained = []): Promis
     .filter((path) => ![...explained, ...more].some(([pattern]) => pattern.test(path)))
     .map((path) => ({ path, skerry: skerry.get(path), buildah: expected.get(path) }));
   expect(different).toEqual([]);
+  expect(skerry.get('/work')).toBe('folder 755 1000:1001');
   await templates.delete(name, stack.connection);
   return expected;
 }
