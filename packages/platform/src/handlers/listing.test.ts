@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
+import { newSandbox } from '../testing/new-sandbox.ts';
 import { createListHandlers } from './listing.ts';
 
 const start = Date.UTC(2026, 0, 1);
@@ -37,28 +38,11 @@ describe('listing', () => {
       metadata = {},
     }: { at?: number; template?: string; metadata?: Record<string, string> },
   ) => {
-    const made = {
-      id,
-      templateId: `t${template}`,
-      templateName: template,
-      snapshotId: null,
-      buildId: null,
-      createdAt: start,
-      endAt: at + 1000,
-    };
-    const rest = {
-      metadata,
-      envVars: {},
-      defaultUser: '',
-      defaultWorkdir: '',
-      secure: true,
-      network: null,
-      autoPause: null,
-      cpuCount: 2,
-      memoryMb: 512,
-      diskMb: 100,
-    };
-    await store.reserveSandbox({ ...made, ...rest }, { maxActive: 1000 });
+    const made = newSandbox(id, {
+      ...{ templateId: `t${template}`, templateName: template, metadata },
+      ...{ createdAt: start, endAt: at + 1000, cpuCount: 2, memoryMb: 512 },
+    });
+    await store.reserveSandbox(made, { maxActive: 1000 });
     await store.changeState(id, { from: ['starting'], to: 'running', set: { runId: id, startedAt: at } });
   };
   const request = <Q>(query: Q) => ({

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
+import { newSandbox } from '../testing/new-sandbox.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
 
 const start = Date.UTC(2026, 0, 1);
@@ -28,28 +29,7 @@ describe('createTimeToLive', () => {
       limits: { maxRunMs },
     });
     const endAt = start + 60_000;
-    await store.reserveSandbox(
-      {
-        id: 'i1',
-        templateId: 't1',
-        templateName: 'base',
-        snapshotId: null,
-        buildId: null,
-        createdAt: start,
-        endAt,
-        metadata: {},
-        envVars: {},
-        defaultUser: '',
-        defaultWorkdir: '',
-        secure: true,
-        network: null,
-        autoPause: null,
-        cpuCount: 1,
-        memoryMb: 128,
-        diskMb: 0,
-      },
-      { maxActive: 1 },
-    );
+    await store.reserveSandbox(newSandbox('i1', { createdAt: start, endAt }), { maxActive: 1 });
     const set = { runId: 'r1', startedAt: start, endAt };
     await store.changeState('i1', { from: ['starting'], to: 'running', set });
   });

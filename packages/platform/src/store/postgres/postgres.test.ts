@@ -1,35 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newSandbox } from '../../testing/new-sandbox.ts';
 import { findPostgres, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
-import type { NewSandbox } from '../rows.ts';
 import type { Store } from '../store.ts';
 import { describeStore } from '../suite/suite.ts';
 import { toConfig } from './config.ts';
 import { TRANSACTION_LOCK } from './dialect.ts';
 import { createPostgresStore } from './postgres.ts';
-
-const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
-
-const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
-  id,
-  templateId: 't',
-  templateName: null,
-  snapshotId: null,
-  buildId: null,
-  createdAt: 1,
-  endAt: 2,
-  metadata: {},
-  envVars: {},
-  defaultUser: '',
-  defaultWorkdir: '',
-  secure: true,
-  network: null,
-  autoPause: null,
-  ...size,
-  ...more,
-});
 
 describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   let server: PostgresServer;
@@ -72,14 +51,23 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   it('lets no concurrent transactions pass a check together', async () => {
     const many = <T>(count: number, act: (index: number) => Promise<T>) =>
       Promise.all(Array.from({ length: count }, (_, index) => act(index)));
-    const reserved = await many(40, (index) => store.reserveSandbox(sandbox(`i${index}`), { maxActive: 10 }));
+    const reserved = await many(40, (index) =>
+      store.reserveSandbox(newSandbox(`i${index}`), { maxActive: 10 }),
+    );
     expect(reserved.filter((answer) => answer === 'reserved')).toHaveLength(10);
     const id = `i${reserved.indexOf('reserved')}`;
     await store.changeState(id, { from: ['starting'], to: 'paused' });
     const resumed = await many(10, () => store.reserveResume(id, { endAt: 3, maxActive: 100 }));
     expect(resumed.filter((answer) => answer === 'reserved')).toHaveLength(1);
     const made = await many(8, (index) =>
-      store.ensureTemplate({ id: `t${index}`, name: 'base', createdAt: 1, ...size }),
+      store.ensureTemplate({
+        id: `t${index}`,
+        name: 'base',
+        createdAt: 1,
+        cpuCount: 1,
+        memoryMb: 128,
+        diskMb: 100,
+      }),
     );
     expect(new Set(made.map((template) => template.id)).size).toBe(1);
   });
@@ -89,14 +77,14 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     hanging.on('error', () => undefined);
     await hanging.connect();
     await hanging.query(`begin; select pg_advisory_xact_lock(${TRANSACTION_LOCK})`);
-    expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 1 })).toBe('reserved');
+    expect(await store.reserveSandbox(newSandbox('i1'), { maxActive: 1 })).toBe('reserved');
     await expect(hanging.query('commit')).rejects.toThrow();
     await hanging.end();
   });
 
   it('stores NUL, and the character by which it is written, in texts', async () => {
     const text = 'a\u0000b\uE000c\uE0000';
-    await store.reserveSandbox(sandbox('i1', { metadata: { key: text } }), { maxActive: 1 });
+    await store.reserveSandbox(newSandbox('i1', { metadata: { key: text } }), { maxActive: 1 });
     const entry = { sandboxId: 'i1', at: 1, level: 'info', logger: 'x', message: text, fields: {} } as const;
     await store.addLogEntries([{ ...entry, sizeBytes: 1 }], [{ sandboxId: 'i1', origin: 'a', seq: 1 }]);
     const query = { sandboxId: 'i1', order: 'asc', limit: 9 } as const;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { newSandbox } from '../../testing/new-sandbox.ts';
 import type { BuildResult, BuildRow } from '../build-rows.ts';
 import type { NewSandbox, TemplateQuery } from '../rows.ts';
 import type { Store } from '../store.ts';
@@ -36,24 +37,8 @@ export const describeBuilds = (ask: () => Store): void => {
     return row;
   };
 
-  const sandbox = (id: string, more: Partial<NewSandbox>): NewSandbox => ({
-    id,
-    templateId: 't-made',
-    templateName: 'made',
-    snapshotId: null,
-    buildId: null,
-    createdAt: 1,
-    endAt: 100,
-    metadata: {},
-    envVars: {},
-    defaultUser: '',
-    defaultWorkdir: '',
-    secure: true,
-    network: null,
-    autoPause: null,
-    ...size,
-    ...more,
-  });
+  const sandbox = (id: string, more: Partial<NewSandbox>): NewSandbox =>
+    newSandbox(id, { templateId: 't-made', templateName: 'made', ...size, ...more });
 
   const reserve = (id: string, more: Partial<NewSandbox>) =>
     ask().reserveSandbox(sandbox(id, more), { maxActive: 10 });

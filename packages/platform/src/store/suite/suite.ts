@@ -1,5 +1,6 @@
 import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newSandbox } from '../../testing/new-sandbox.ts';
 import type { NewSandbox } from '../rows.ts';
 import type { Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
@@ -15,27 +16,13 @@ import { describeUsage } from './usage-suite.ts';
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);
 
-/** A new sandbox, with defaults for all fields that a test does not set. */
-const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
-  id,
-  templateId: 'tbase',
-  templateName: 'base',
-  snapshotId: null,
-  buildId: null,
-  createdAt: start,
-  endAt: start + 15_000,
-  metadata: {},
-  envVars: {},
-  defaultUser: '',
-  defaultWorkdir: '',
-  secure: true,
-  network: null,
-  autoPause: null,
-  cpuCount: 2,
-  memoryMb: 1024,
-  diskMb: 2048,
-  ...more,
-});
+/** A sandbox of the base template. */
+const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox =>
+  newSandbox(id, {
+    ...{ templateId: 'tbase', templateName: 'base', createdAt: start, endAt: start + 15_000 },
+    ...{ cpuCount: 2, memoryMb: 1024, diskMb: 2048 },
+    ...more,
+  });
 
 /**
  * The definition of a store. `open` creates one on fresh storage; `reopen` closes it as a killed process would and

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { newSandbox } from '../../testing/new-sandbox.ts';
 import { emptyRunConfig } from '../build-rows.ts';
 import type { Store } from '../store.ts';
 
@@ -44,25 +45,8 @@ export const describeUsage = (ask: () => Store): void => {
       await add('unused', { name: 'unused' });
       await add('captured', { name: 'captured' });
       await add('running', { name: 'running', isReady: false });
-      const times = { createdAt: 1, endAt: 100 };
-      const rest = {
-        metadata: {},
-        envVars: {},
-        defaultUser: '',
-        defaultWorkdir: '',
-        secure: true,
-        network: null,
-        autoPause: null,
-        ...size,
-      };
-      const sandbox = {
-        id: 'i1',
-        templateId: 't-used',
-        templateName: 'used',
-        snapshotId: null,
-        buildId: 'used',
-      };
-      await ask().reserveSandbox({ ...sandbox, ...times, ...rest }, { maxActive: 9 });
+      const sandbox = newSandbox('i1', { templateId: 't-used', templateName: 'used', buildId: 'used' });
+      await ask().reserveSandbox(sandbox, { maxActive: 9 });
       const of = { sandboxId: 'i0', parentId: null, buildId: 'captured', kind: 'filesystem' as const };
       await ask().beginSnapshot({ id: 's1', ...of, createdAt: 1, ...size });
       expect(await ask().listUnusedTemplates()).toEqual([{ id: 't-unused', name: 'unused' }]);
