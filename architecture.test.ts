@@ -225,17 +225,6 @@ describe('architecture', () => {
     expect(findCircle(new Map(sources.map((path) => [path, filesImportedBy(path)])))).toEqual([]);
   });
 
-  it('has a heading in every file of a workarounds folder', () => {
-    const parts = ['Does:', 'Why not the promised way:', 'Source:', 'When it no longer fits:', 'Test:'];
-    const incomplete = sources
-      .filter((path) => /\/workarounds\//.test(path) && !path.endsWith('.test.ts'))
-      .flatMap((path) => {
-        const head = readFileSync(path, 'utf8').split('\n').slice(0, 20).join('\n');
-        return parts.filter((part) => !head.includes(part)).map((part) => `${path} lacks "${part}"`);
-      });
-    expect(incomplete).toEqual([]);
-  });
-
   it('is compatible with nothing that was never published, until 0.1.0 is', () => {
     const word = ['earlier', 'release'].join(' ');
     expect(sources.filter((path) => readFileSync(path, 'utf8').toLowerCase().includes(word))).toEqual([]);

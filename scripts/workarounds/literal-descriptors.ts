@@ -1,4 +1,5 @@
 /**
+ * Program: protobuf-es
  * Does: Writes the descriptors of messages and services into a bundle as they are in memory, and calls `createEmbeddedFileRegistry`
  * and `restoreJsonNames` of protobuf-es, which its package does not export.
  * Why not the promised way: Generated code holds descriptors as a message of descriptor.proto. Reading one takes the schema of that

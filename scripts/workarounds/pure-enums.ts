@@ -1,4 +1,5 @@
 /**
+ * Program: protobuf-es
  * Does: Marks the enums of compiled TypeScript as free of side effects, so that a bundle holds only those that are used.
  * Why not the promised way: `export var X; (function (X) { … })(X || (X = {}))` is a statement that no bundler may drop. protobuf-es
  * has twenty such enums beside the one that a client needs: 1.5 KB compressed. TypeScript has no option to write them otherwise.

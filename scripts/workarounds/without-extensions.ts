@@ -1,4 +1,5 @@
 /**
+ * Program: protobuf-es
  * Does: Leaves the extensions of protobuf-es, and the reflection that they need, out of the JSON of a bundle.
  * Why not the promised way: Reading and writing JSON imports them, for messages of a registry that the caller gives. The clients give
  * none, and no field of the agent's protocol is an extension, but no bundler can know: 2 KB compressed. protobuf-es has no entry

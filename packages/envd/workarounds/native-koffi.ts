@@ -1,4 +1,5 @@
 /**
+ * Program: koffi
  * Does: Puts koffi's addon into the bundle in the place of the whole package, and copies its file beside it.
  * Why not the promised way: What the package does around the addon, of which it shows the functions, is to choose the file and to warn of
  * names of the past. Loading it takes five times as long as the addon alone, in each sandbox.

@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Obtains the function `gc` by setting V8's flag for it for a moment, and calls it.
  * Why not the promised way: Node offers programs no other access to the collector; `node --expose-gc` would expose the function to
  * all code of the process.

@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Reads a connection into reused memory, and pushes the chunks to the socket itself.
  * Why not the promised way: A stream allocates for each read, and the garbage collector then marks the whole heap several times in
  * each 100 MiB. Over TLS each read is one record of at most 16 KiB, which would be a write of its own.

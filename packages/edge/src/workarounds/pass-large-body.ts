@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Takes the rest of a large body from the connection, past Node's HTTP parser, which has parsed its head.
  * Why not the promised way: A stream of the parser allocates for each read and copies each chunk; the garbage collector then marks
  * the whole heap several times in each 100 MiB.

@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Loads the files of the bundle with what V8 has compiled of them, functions that had run by then included.
  * Why not the promised way: `module.enableCompileCache` keeps a module as it is when it was read, before any of its functions has
  * run, and each sandbox would compile those again. A startup snapshot (`--build-snapshot`) cannot hold `node:http`: building one

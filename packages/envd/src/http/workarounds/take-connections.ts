@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Takes away what Node's HTTP server listens to its own new connections with, and calls it for some of them.
  * Why not the promised way: A server takes connections that are given to it by `emit('connection', socket)`. One that does not listen
  * itself never checks `headersTimeout`, and for one that does, every connection is HTTP/1.

@@ -1,4 +1,5 @@
 /**
+ * Program: Linux
  * Does: Writes a small program, in machine code of x86-64 or arm64, to a file in memory. Between fork and the user's program
  * it makes the terminal on standard input control the session.
  * Why not the promised way: Node starts no program in between fork and exec, and its sandbox may lack `setsid --ctty`.

@@ -1,4 +1,5 @@
 /**
+ * Program: protobuf-es
  * Does: Adds `toBase64` of ECMAScript 2026 to the prototype of `Uint8Array` where this Node lacks it.
  * Why not the promised way: protobuf-es takes the method when it is there as it loads. Its own loop over single bytes takes most of the time of
  * JSON output, and it has no option for another one.

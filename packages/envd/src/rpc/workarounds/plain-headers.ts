@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Puts a small class in the place of the global `Headers`, which connect-es makes for each call.
  * Why not the promised way: The first use of Node's own loads all of undici: 16 MiB in each sandbox, and longer than the rest
  * of a first call. connect-es has no option for another class.

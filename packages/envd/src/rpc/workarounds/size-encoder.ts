@@ -1,4 +1,5 @@
 /**
+ * Program: connect-es
  * Does: Gives connect-es an encoder of text that makes sizes of files numbers in what it serialises as JSON.
  * Why not the promised way: Proto-JSON writes an int64 as a string, and protobuf-es has no option for it. connect-es passes its
  * options for JSON on to the encoder, of which its types do not say that it may be replaced.

@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Decompresses all frames of a zstd stream, as tools write them that compress each file, or each core's part, alone.
  * Why not the promised way: `createZstdDecompress` stops after the first frame of each piece that it gets and drops the rest of it.
  * Source: https://github.com/nodejs/node/issues/64741

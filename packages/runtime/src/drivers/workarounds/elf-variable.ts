@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Changes the value that a variable of Node starts with in the copy that runs the agent: Abseil looks for no
  * deadlocks then.
  * Why not the promised way: Node's releases contain Abseil built for debugging, which keeps a table of 1 MiB in each

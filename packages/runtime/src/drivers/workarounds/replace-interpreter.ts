@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Writes the path of another dynamic loader into the copy of Node that runs the agent.
  * Why not the promised way: The loader lies at another path inside a sandbox, whose own may be of another C library.
  * Started as `ld.so node`, the process is the loader: `process.execPath`, by which Node finds itself, is wrong then.

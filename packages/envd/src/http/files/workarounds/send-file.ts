@@ -1,4 +1,5 @@
 /**
+ * Program: Node.js
  * Does: Reads the number of a connection's descriptor from `socket._handle.fd`, and has the kernel send a file to it.
  * Why not the promised way: Node has no sendfile(2), and no other way to the descriptor of a socket. Copying each piece
  * through this process takes twice the processor time.

@@ -1,4 +1,5 @@
 /**
+ * Program: tar-stream
  * Does: Makes the parser of tar-stream keep every byte of the extended attributes in pax headers, and refuse long headers about other
  * entries and bytes behind the end of an archive.
  * Why not the promised way: Its headers contain text that was decoded as UTF-8, and there is no option or event for their bytes. File

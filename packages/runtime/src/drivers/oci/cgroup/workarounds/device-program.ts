@@ -1,4 +1,5 @@
 /**
+ * Program: Linux
  * Does: Loads an eBPF program, made here instruction by instruction, that decides which devices a version 2 cgroup may
  * use.
  * Why not the promised way: Version 2 has no file for it (`devices.allow` of version 1), and the OCI runtime does it

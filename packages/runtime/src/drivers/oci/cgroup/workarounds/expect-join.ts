@@ -1,4 +1,5 @@
 /**
+ * Program: Linux
  * Does: Writes this process into the cgroup that it is in already, shortly before a sandbox's first process joins its
  * own.
  * Why not the promised way: Joining takes a lock of the kernel that is slow when it was not taken for a while: the

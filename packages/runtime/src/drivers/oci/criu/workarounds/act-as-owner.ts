@@ -1,4 +1,5 @@
 /**
+ * Program: CRIU
  * Does: Makes CRIU ask for its group id where it asks for its user id, by the name of the function in its table of
  * symbols. It then works as a process that has the user id of the sandbox's root, and the
  * capabilities of the server but `sys_resource`.

@@ -1,4 +1,5 @@
 /**
+ * Program: CRIU
  * Does: Makes CRIU call tar without compression for the files of a tmpfs: `--gzip` among its arguments becomes
  * `--seek`, which says that the archive can be read at any place, and so it can.
  * Why not the promised way: CRIU has no option for it. gzip takes longer than all else that a dump does, and two more

@@ -1,4 +1,5 @@
 /**
+ * Program: CRIU
  * Does: Makes a dump of CRIU ask the kernel for tracked connections whose first packet is still being handled, in place of
  * all tracked connections. Since Linux 6.0 the kernel lists none of the former, and before it none of loopback.
  * Why not the promised way: CRIU has no option for it, also not for an external network namespace. skerry needs none of

@@ -1,4 +1,5 @@
 /**
+ * Program: gVisor
  * Does: Clears the event mask of each interest that no epoll instance has any more, in the state that the sentry has
  * written. An interest without events is never reported.
  * Why not the promised way: runsc writes all that it reaches, and an interest can lead to one that was removed. A restore

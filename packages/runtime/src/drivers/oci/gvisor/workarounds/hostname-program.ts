@@ -1,4 +1,5 @@
 /**
+ * Program: gVisor
  * Does: Makes a program of some bytes, in machine code of x86-64 or arm64, that sets the hostname of a sandbox.
  * Why not the promised way: After a restore only a process inside can set the hostname of the sentry, which has no
  * command for it; programs of the sandbox's own may be missing or replaced.
