@@ -29,6 +29,14 @@ it('writes rows of a later run into a table of their own, under its machine', ()
   expect(page).toMatch(/^b\.one +ms +9 /m);
 });
 
+it('writes the ratio of a row into a sentence', () => {
+  const page =
+    'takes <!-- ratio: a.one -->9<!-- /ratio --> × the reference, <!-- ratio: a.one --><!-- /ratio -->';
+  const measured = { machine, rows: [{ ...row('a.one'), ratio: 0.394 }] };
+  expect(toFigures(page, measured)).toBe(page.replaceAll(/>9?<!-- \//g, '>0.394<!-- /'));
+  expect(() => toFigures(page, report)).toThrow('no row with a ratio is called a.one');
+});
+
 it('changes nothing the second time', () => {
   const once = toFigures(toPage('a.one'), report);
   expect(toFigures(once, report)).toBe(once);
