@@ -13,6 +13,7 @@ import {
 } from './serve/credential-options.ts';
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from './serve/foreground.ts';
 import { type MetricsFlag, withMetricsOption } from './serve/metrics-option.ts';
+import { OPTION_GROUPS } from './serve/option-groups.ts';
 import {
   type ServingFlags,
   toServingOptions,
@@ -47,6 +48,7 @@ export function serverCommand(): Command {
       'start the service without sandboxes of its own: they are on nodes, each of which runs "skerry node"',
     );
   withBuildOptions(withServingOptions(withDataOption(command), { parseSandboxes: parseTotalCount }))
+    .optionsGroup(OPTION_GROUPS.nodes)
     .option(
       '--node <name=host:port>',
       'a node, by the name in its certificate; may be repeated',
@@ -76,11 +78,13 @@ export function serverCommand(): Command {
       parseDuration,
       60,
     )
+    .optionsGroup(OPTION_GROUPS.storage)
     .option(
       '--blobs <store>',
       'keep paused sandboxes, snapshots and templates in a blob store too, so that other nodes can have them: an absolute path, or s3://BUCKET?region=REGION&endpoint=URL with the credentials of the AWS variables; several servers need the same one',
       parseBlobStore,
     )
+    .optionsGroup(OPTION_GROUPS.nodes)
     .option(
       '--peer-listen <host:port>',
       'share the nodes with other servers of the database, which reach this one at that address',

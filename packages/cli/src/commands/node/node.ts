@@ -11,6 +11,7 @@ import {
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from '../serve/foreground.ts';
 import { type HostFlags, toHostOptions, withHostOptions } from '../serve/host-options.ts';
 import { type MetricsFlag, withMetricsOption } from '../serve/metrics-option.ts';
+import { OPTION_GROUPS } from '../serve/option-groups.ts';
 import { withDataOption } from '../serve/serving-options.ts';
 import { authorityCommand } from './authority.ts';
 import { certCommand } from './cert.ts';
@@ -38,8 +39,11 @@ export function nodeCommand({ version }: { version: string }): Command {
       'make sandboxes on this machine for a "skerry server"; with a command: work with the nodes of a server',
     );
   withHostOptions(withDataOption(command))
+    .optionsGroup(OPTION_GROUPS.nodes)
     .option('--listen <host:port>', 'address at which servers reach this node', parseAddress)
+    .optionsGroup(OPTION_GROUPS.sandboxes)
     .option('--max-sandboxes <count>', 'how many may run on this node, without paused ones', parseCount, 100)
+    .optionsGroup(OPTION_GROUPS.storage)
     .addOption(
       new Option(
         '--foreign-memory <choice>',

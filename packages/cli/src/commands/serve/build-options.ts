@@ -5,6 +5,7 @@ import { parseCount } from '../parse-count.ts';
 import { parseDuration } from '../parse-duration.ts';
 import { parseImageRules } from '../parse-image-rule.ts';
 import { parseEndpoint, parseRegistry } from '../parse-registry.ts';
+import { OPTION_GROUPS } from './option-groups.ts';
 
 /** The flags of `withBuildOptions`. */
 export interface BuildFlags {
@@ -21,6 +22,7 @@ const DEFAULT_BUILD_SECONDS = 3_600;
 /** Adds the flags of a command whose server builds templates. */
 export const withBuildOptions = (command: Command): Command =>
   command
+    .optionsGroup(OPTION_GROUPS.builds)
     .option(
       '--registry <host[:port]>',
       'registry that builds of templates may use although its address is not public; may be repeated',

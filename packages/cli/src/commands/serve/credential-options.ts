@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
+import { OPTION_GROUPS } from './option-groups.ts';
 
 /** Paths of a certificate, its private key and its authority. */
 type CredentialFiles = Record<'cert' | 'key' | 'ca', string>;
@@ -13,6 +14,7 @@ export type CredentialFlags = Partial<CredentialFiles>;
  */
 export const withCredentialOptions = (command: Command): Command =>
   command
+    .optionsGroup(OPTION_GROUPS.nodes)
     .option('--cert <file>', 'certificate of this side, as "skerry node cert" makes it')
     .option('--key <file>', 'private key of that certificate, which only its owner may read')
     .option('--ca <file>', 'certificate of the authority that has signed those of both sides');

@@ -4,6 +4,7 @@ import { createLog, type LogLevel, logLevels } from '../../log/log.ts';
 import { printJson, printLines } from '../../output/print.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
 import type { HostOptions } from '../../serving/host.ts';
+import { OPTION_GROUPS } from './option-groups.ts';
 
 /** The flags of `withForegroundOptions`. */
 export interface ForegroundFlags {
@@ -14,6 +15,7 @@ export interface ForegroundFlags {
 /** Adds the flags of a command that serves until it is stopped. */
 export const withForegroundOptions = (command: Command): Command =>
   command
+    .optionsGroup(OPTION_GROUPS.observability)
     .addOption(
       new Option(
         '--log-level <level>',

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import type { HostOptions } from '../../serving/host.ts';
 import { parseCount } from '../parse-count.ts';
 import { findNpm } from './find-npm.ts';
+import { OPTION_GROUPS } from './option-groups.ts';
 
 /** The flags of `withHostOptions`. */
 export interface HostFlags {
@@ -19,7 +20,9 @@ export interface HostFlags {
 /** Adds the flags of a command that makes sandboxes on this machine. */
 export const withHostOptions = (command: Command): Command =>
   command
+    .optionsGroup(OPTION_GROUPS.storage)
     .option('--images <dir>', 'folder of base images, may be shared (default: in the data folder)')
+    .optionsGroup(OPTION_GROUPS.sandboxes)
     .addOption(
       new Option('--base <contents>', 'what the base template contains: the tools that agents expect, or few')
         .choices(baseContents)

@@ -4,6 +4,7 @@ import type { ServingOptions } from '../../serving/serve.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { parsePort } from '../parse-port.ts';
+import { OPTION_GROUPS } from './option-groups.ts';
 
 /** The flags of `withServingOptions`. */
 export interface ServingFlags {
@@ -25,16 +26,21 @@ export const withServingOptions = (
   { parseSandboxes = parseCount }: { parseSandboxes?: (text: string) => number } = {},
 ): Command =>
   command
+    .optionsGroup(OPTION_GROUPS.network)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on, 0 for a free one', parsePort, 4000)
-    .addOption(
-      new Option(
-        '--database <url>',
-        'PostgreSQL database for the state, without a password (default: a file in the data folder)',
-      ).conflicts('databaseFile'),
-    )
-    .option('--database-file <path>', 'file with the URL of that database, which only its owner may read')
     .option('--domain <domain>', 'public domain of the sandboxes, with its port')
+    .option(
+      '--shared-host <name>',
+      'host name on which the headers E2b-Sandbox-Id and E2b-Sandbox-Port choose the sandbox; may be repeated',
+      (name: string, names: string[]) => [...names, name.toLowerCase()],
+      [] as string[],
+    )
+    .option(
+      '--no-require-protocol-version',
+      'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
+    )
+    .optionsGroup(OPTION_GROUPS.sandboxes)
     .option('--max-sandboxes <count>', 'concurrency limit, without paused sandboxes', parseSandboxes, 100)
     .option(
       '--base-memory <MiB>',
@@ -42,19 +48,17 @@ export const withServingOptions = (
       parseMebibytes,
     )
     .option(
-      '--no-require-protocol-version',
-      'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
-    )
-    .option(
       '--no-secure-by-default',
       'POST /sandboxes creates sandboxes without an access token unless the body has "secure": true',
     )
-    .option(
-      '--shared-host <name>',
-      'host name on which the headers E2b-Sandbox-Id and E2b-Sandbox-Port choose the sandbox; may be repeated',
-      (name: string, names: string[]) => [...names, name.toLowerCase()],
-      [] as string[],
-    );
+    .optionsGroup(OPTION_GROUPS.storage)
+    .addOption(
+      new Option(
+        '--database <url>',
+        'PostgreSQL database for the state, without a password (default: a file in the data folder)',
+      ).conflicts('databaseFile'),
+    )
+    .option('--database-file <path>', 'file with the URL of that database, which only its owner may read');
 
 /** What those flags mean. Loads the code of databases, and throws as that does. */
 export async function toServingOptions(
@@ -79,6 +83,8 @@ export async function toServingOptions(
 
 /** Adds the flag of the data folder. */
 export const withDataOption = (command: Command): Command =>
-  command.addOption(
-    new Option('--data <dir>', 'folder for all data').default(defaultDataFolder(), dataFolderDefault),
-  );
+  command
+    .optionsGroup(OPTION_GROUPS.storage)
+    .addOption(
+      new Option('--data <dir>', 'folder for all data').default(defaultDataFolder(), dataFolderDefault),
+    );

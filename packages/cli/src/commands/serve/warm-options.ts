@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { parseCount } from '../parse-count.ts';
+import { OPTION_GROUPS } from './option-groups.ts';
 
 /** The flags of `withWarmOptions`. */
 export interface WarmFlags {
@@ -19,6 +20,7 @@ export interface WarmCounts {
 /** Adds the flags of a command whose server starts sandboxes in advance; `where` ends the sentence of each. */
 export const withWarmOptions = (command: Command, where = ''): Command =>
   command
+    .optionsGroup(OPTION_GROUPS.sandboxes)
     .option(
       '--warm-min <count>',
       `sandboxes of the base template that are always kept started in advance${where}`,
