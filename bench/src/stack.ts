@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { type Stack, type StackSandbox, startStack } from '@skerry/testkit';
 import { mountBaseRootfs } from './base-rootfs.ts';
 
@@ -57,7 +57,7 @@ export async function startBenchStack({
     api: stack.api,
     dataDir,
     createSandbox: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }),
-    deleteSnapshot: (snapshotId) => Sandbox.deleteSnapshot(snapshotId, connection),
+    deleteSnapshot: (snapshotId) => snapshots.delete(snapshotId, connection),
     createBareSandbox: () => stack.createSandbox({ timeoutSeconds: 600 }),
     guestPath: (sandboxId, name) => join(dataDir, 'sandboxes', sandboxId, 'disk/run', name),
     writtenPath: (sandboxId, path) => join(dataDir, 'sandboxes', sandboxId, 'disk/upper', path),

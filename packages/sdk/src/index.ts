@@ -34,25 +34,25 @@ export type { Pty, PtyAttachOptions, PtyCreateOptions } from './process/pty.ts';
 export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './process/pty-handle.ts';
 export type { ForkOptions } from './sandbox/forks.ts';
 export type { NetworkRules, SandboxNetwork } from './sandbox/network.ts';
-export type { Page, Paginator } from './sandbox/paginator.ts';
 export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox/sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox/sandbox-info.ts';
 export type { LogEntry, LogLevel, LogsOptions } from './sandbox/sandbox-logs.ts';
 export type { MetricsOptions, SandboxMetric } from './sandbox/sandbox-metrics.ts';
 export type { SandboxListOptions, SandboxPaginator } from './sandbox/sandbox-paginator.ts';
-export type {
-  FileDifference,
-  FileDiffOptions,
-  FileField,
-  SnapshotLogEntry,
-} from './sandbox/snapshot-inspection.ts';
+export type { ConnectOptions, SandboxOptions } from './sandbox/start-sandbox.ts';
 export type {
   SnapshotInfo,
   SnapshotListOptions,
   SnapshotOptions,
   SnapshotPaginator,
-} from './sandbox/snapshots.ts';
-export type { ConnectOptions, SandboxOptions } from './sandbox/start-sandbox.ts';
+} from './snapshots/snapshot-info.ts';
+export {
+  type FileDifference,
+  type FileDiffOptions,
+  type FileField,
+  type SnapshotLogEntry,
+  snapshots,
+} from './snapshots/snapshots.ts';
 export {
   type PruneOptions,
   type StorageKind,
@@ -63,3 +63,4 @@ export {
 export type { AgentCallOptions } from './transport/agent.ts';
 export type { CallOptions } from './transport/call.ts';
 export type { ConnectionOptions } from './transport/connection-options.ts';
+export type { Page, Paginator } from './transport/paginator.ts';

@@ -1,7 +1,7 @@
 // Drives a server with the @skerry/sdk that is installed beside this file: node drive-sdk.mjs FEATURE
 // Without arguments it prints the features that this SDK has. It calls only what every release since the feature came has.
 import { strict as assert } from 'node:assert';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 
 const builds = await import('@skerry/sdk/template').catch(() => undefined);
 const timeoutMs = 300_000;
@@ -73,13 +73,13 @@ const features = {
     const copy = await Sandbox.create({ template: name, timeoutMs });
     assert.equal(await copy.files.read('kept'), 'in the snapshot');
     await copy.kill();
-    assert.equal(await Sandbox.deleteSnapshot(snapshotId), true);
+    assert.equal(await snapshots.delete(snapshotId), true);
   },
   async 'inspection of snapshots'(sandbox) {
     const { snapshotId } = await sandbox.createSnapshot({ name });
-    assert.deepEqual(await Sandbox.verifySnapshot(snapshotId), []);
-    assert.ok((await Sandbox.snapshotLog(snapshotId)).length > 0);
-    assert.equal(await Sandbox.deleteSnapshot(snapshotId), true);
+    assert.deepEqual(await snapshots.verify(snapshotId), []);
+    assert.ok((await snapshots.log(snapshotId)).length > 0);
+    assert.equal(await snapshots.delete(snapshotId), true);
   },
   async forks(sandbox) {
     await sandbox.files.write('own', 'of the source');

@@ -1,5 +1,5 @@
 import addCompletion from '@bomb.sh/tab/commander';
-import { nodes, Sandbox } from '@skerry/sdk';
+import { nodes, Sandbox, snapshots } from '@skerry/sdk';
 import { templates } from '@skerry/sdk/template';
 import type { Command } from 'commander';
 import { resolveConnection } from '../connection.ts';
@@ -77,7 +77,7 @@ async function listNames(kind: Kind): Promise<Name[]> {
       }));
     }
     case 'snapshot': {
-      const all = await Array.fromAsync(Sandbox.listSnapshots(connection));
+      const all = await Array.fromAsync(snapshots.list(connection));
       return all.map(({ snapshotId }) => ({ name: snapshotId, description: 'snapshot' }));
     }
     case 'template': {

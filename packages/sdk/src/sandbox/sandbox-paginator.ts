@@ -1,6 +1,6 @@
 import { type Connection, callApi } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
-import { Paginator, toNextToken } from './paginator.ts';
+import { Paginator, toNextToken } from '../transport/paginator.ts';
 import { type SandboxInfo, type SandboxState, toSandboxInfo } from './sandbox-info.ts';
 
 export interface SandboxListOptions extends ConnectionOptions {

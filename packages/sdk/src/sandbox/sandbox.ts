@@ -4,6 +4,13 @@ import { SandboxError } from '../errors.ts';
 import { Files } from '../files/files.ts';
 import { Commands } from '../process/commands.ts';
 import { Pty } from '../process/pty.ts';
+import {
+  createSnapshot,
+  type SnapshotInfo,
+  type SnapshotListOptions,
+  type SnapshotOptions,
+  SnapshotPaginator,
+} from '../snapshots/snapshot-info.ts';
 import { type Agent, createAgent } from '../transport/agent.ts';
 import type { CallOptions } from '../transport/call.ts';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
@@ -15,22 +22,6 @@ import { getSandboxInfo, type SandboxInfo } from './sandbox-info.ts';
 import { getSandboxLogs, type LogEntry, type LogsOptions } from './sandbox-logs.ts';
 import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
 import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
-import {
-  diffFiles,
-  type FileDifference,
-  type FileDiffOptions,
-  readSnapshotLog,
-  type SnapshotLogEntry,
-  verifySnapshot,
-} from './snapshot-inspection.ts';
-import {
-  createSnapshot,
-  deleteSnapshot,
-  type SnapshotInfo,
-  type SnapshotListOptions,
-  type SnapshotOptions,
-  SnapshotPaginator,
-} from './snapshots.ts';
 import { type ConnectOptions, resumeSandbox, type SandboxOptions, startSandbox } from './start-sandbox.ts';
 
 export interface PauseOptions extends CallOptions {
@@ -152,46 +143,11 @@ export class Sandbox implements AsyncDisposable {
     return createSnapshot(this.#connection, this.sandboxId, options);
   }
 
-  /** Lists the snapshots of this API key. The first request is sent when you read the first page. */
-  static listSnapshots(options: SnapshotListOptions = {}): SnapshotPaginator {
-    return new SnapshotPaginator(createConnection(options), options);
-  }
-
   /** Lists the snapshots of this sandbox. */
   listSnapshots(
     options: Omit<SnapshotListOptions, 'sandboxId' | keyof ConnectionOptions> = {},
   ): SnapshotPaginator {
     return new SnapshotPaginator(this.#connection, { ...options, sandboxId: this.sandboxId });
-  }
-
-  /**
-   * Deletes a snapshot, by its id or name. Returns false when it does not exist. Throws `InvalidArgumentError` while
-   * sandboxes use it.
-   */
-  static deleteSnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<boolean> {
-    return deleteSnapshot(createConnection(options), snapshotId, options);
-  }
-
-  /**
-   * Reads a whole snapshot and returns descriptions of what changed since it was made; an empty list when it is
-   * intact.
-   */
-  static verifySnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<string[]> {
-    return verifySnapshot(createConnection(options), snapshotId, options);
-  }
-
-  /** Returns the snapshot, then the one that its sandbox began with, and so on. */
-  static snapshotLog(snapshotId: string, options: ConnectionOptions = {}): Promise<SnapshotLogEntry[]> {
-    return readSnapshotLog(createConnection(options), snapshotId, options);
-  }
-
-  /**
-   * Compares the files of a snapshot, a template or a sandbox in its present state; the differences are ordered by
-   * path. Throws `NotFoundError`, and `InvalidArgumentError` when the two were created from different images or the
-   * response would exceed 32 MiB.
-   */
-  static diffFiles(to: string, options: FileDiffOptions = {}): Promise<FileDifference[]> {
-    return diffFiles(createConnection(options), to, options);
   }
 
   /** As the method of the same name, by id. */

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -147,7 +147,7 @@ describe('names', () => {
       expect(await complete(...verb, 'i')).toContain(`${sandbox.sandboxId}\tbase, running`);
     expect(await complete('create', 'py')).toMatch(/^python\t(ready-made )?template\n/);
     expect(await complete('snapshot', 'verify', 'local')).toContain(snapshotId);
-    await Sandbox.deleteSnapshot(snapshotId, stack.connection);
+    await snapshots.delete(snapshotId, stack.connection);
   });
 
   it('of commands of other programs are answered with those of this one', async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NotFoundError, nodes, Sandbox, SandboxError } from '@skerry/sdk';
+import { NotFoundError, nodes, Sandbox, SandboxError, snapshots } from '@skerry/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from './cluster.ts';
 
@@ -82,7 +82,7 @@ describe('a server with two nodes', () => {
       home,
       home,
     ]);
-    const differences = await Sandbox.diffFiles(source.sandboxId, {
+    const differences = await snapshots.diff(source.sandboxId, {
       ...cluster.connection,
       from: snapshotId,
     });
@@ -92,7 +92,7 @@ describe('a server with two nodes', () => {
     const refused = await failureOf(create(snapshotId));
     expect(refused.message).toContain(`on node "${home}" only: ${home} is cordoned`);
     await Promise.all([...all, resumed].map((sandbox) => sandbox.kill()));
-    await Sandbox.deleteSnapshot(snapshotId, cluster.connection);
+    await snapshots.delete(snapshotId, cluster.connection);
     await cluster.skerry('node', 'uncordon', home);
   });
 

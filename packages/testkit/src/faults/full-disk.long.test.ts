@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Sandbox, SandboxError } from '@skerry/sdk';
+import { Sandbox, SandboxError, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { toFilesHash } from '../templates/archive.ts';
@@ -63,13 +63,13 @@ it('a full disk is reported with 503, loses nothing, and what fills it can be re
   ];
   await Promise.all([inMemory.pause(), onDisk.pause({ memory: false })]);
   contents.set(onDisk.sandboxId, { ...(contents.get(onDisk.sandboxId) as Content), counter: undefined });
-  const snapshots = [await runs.createSnapshot({ memory: false }), await runs.createSnapshot()];
+  const captured = [await runs.createSnapshot({ memory: false }), await runs.createSnapshot()];
   const { connection } = stack;
   const connect = ({ sandboxId }: Sandbox): Promise<Sandbox> => Sandbox.connect(sandboxId, connection);
   const operations: Record<string, () => Promise<unknown>> = {
     create: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }).then((made) => made.kill()),
     'create from a snapshot': () =>
-      Sandbox.create({ ...connection, template: snapshots[1]?.snapshotId ?? '' }).then((made) => made.kill()),
+      Sandbox.create({ ...connection, template: captured[1]?.snapshotId ?? '' }).then((made) => made.kill()),
     'pause with memory': () => runs.pause().then(() => connect(runs)),
     'snapshot with memory': () => runs.createSnapshot().then((made) => delete_(made.snapshotId)),
     'snapshot of files': () =>
@@ -83,7 +83,7 @@ it('a full disk is reported with 503, loses nothing, and what fills it can be re
     resume: () => connect(inMemory).then((sandbox) => sandbox.pause()),
     'resume from files': () => connect(onDisk).then((sandbox) => sandbox.pause({ memory: false })),
   };
-  const delete_ = (snapshotId: string): Promise<boolean> => Sandbox.deleteSnapshot(snapshotId, connection);
+  const delete_ = (snapshotId: string): Promise<boolean> => snapshots.delete(snapshotId, connection);
 
   // None at all, and too little for the memory of a sandbox.
   for (const leaveBytes of [0, 2 * MIB]) {
@@ -108,7 +108,7 @@ it('a full disk is reported with 503, loses nothing, and what fills it can be re
 
   disk.fill(0);
   for (const other of others) expect(await other.kill()).toBe(true);
-  for (const { snapshotId } of snapshots) expect(await delete_(snapshotId)).toBe(true);
+  for (const { snapshotId } of captured) expect(await delete_(snapshotId)).toBe(true);
   disk.drain();
   for (const sandbox of [runs, inMemory, onDisk]) {
     const content = contents.get(sandbox.sandboxId) as Content;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTraces } from '@skerry/runtime/suite-traces';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';
 import { runProgram } from '../stack/run-program.ts';
@@ -120,7 +120,7 @@ it('goes on in forks and in sandboxes of a snapshot, each of which is one of its
     );
   } finally {
     for (const copy of copies) await copy.kill();
-    await Sandbox.deleteSnapshot(snapshotId, stack.connection);
+    await snapshots.delete(snapshotId, stack.connection);
   }
 });
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sandbox, SandboxError } from '@skerry/sdk';
+import { Sandbox, SandboxError, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectToGoOn, readCounters, startCounters } from '../stack/counters.ts';
 import { runProgram } from '../stack/run-program.ts';
@@ -156,7 +156,7 @@ describe('a snapshot with memory', () => {
       expect((await copy.commands.run('echo $GREETING; uname -n')).stdout).toBe(`new\n${copy.sandboxId}\n`);
       await copy.kill();
     }
-    expect(await Sandbox.deleteSnapshot(snapshotId, stack.connection)).toBe(true);
+    expect(await snapshots.delete(snapshotId, stack.connection)).toBe(true);
     expect(snapshotFolders()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
@@ -14,7 +14,7 @@ const { dataDir } = servers;
 const kept = (): string[] => readdirSync(join(dataDir, 'snapshots'));
 const list = async (stack: Stack): Promise<string[]> => {
   const found: string[] = [];
-  for await (const { snapshotId } of Sandbox.listSnapshots(stack.connection)) found.push(snapshotId);
+  for await (const { snapshotId } of snapshots.list(stack.connection)) found.push(snapshotId);
   return found.sort();
 };
 const create = async (stack: Stack, template: string): Promise<Sandbox> =>
@@ -38,7 +38,7 @@ it('snapshots outlive their server and its sandboxes', async () => {
   const copy = await create(second, 'mark');
   expect(await read(copy)).toBe('kept');
   await copy.kill();
-  await Sandbox.deleteSnapshot('mark', second.connection);
+  await snapshots.delete('mark', second.connection);
   expect(kept()).toEqual([]);
 });
 
@@ -102,7 +102,7 @@ it.each([
       expect(await sandbox.files.read('/home/user/own')).toBe(sandboxId);
       await sandbox.kill();
     }
-    for (const snapshotId of found) await Sandbox.deleteSnapshot(snapshotId, second.connection);
+    for (const snapshotId of found) await snapshots.delete(snapshotId, second.connection);
     expect(kept()).toEqual([]);
   },
 );

@@ -1,6 +1,6 @@
 import { open, readdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterEach(async () => {
   for await (const { sandboxId } of Sandbox.list(stack.connection))
     await Sandbox.kill(sandboxId, stack.connection);
-  for await (const { snapshotId } of Sandbox.listSnapshots(stack.connection))
-    await Sandbox.deleteSnapshot(snapshotId, stack.connection);
+  for await (const { snapshotId } of snapshots.list(stack.connection))
+    await snapshots.delete(snapshotId, stack.connection);
 });
 afterAll(() => stack.down());
 
@@ -25,7 +25,7 @@ const capture = async (sandbox: Sandbox, name?: string): Promise<string> =>
 const skerry = (...argv: string[]): Promise<string> =>
   runProgram(skerryProgram, [...argv.slice(0, 2), '--data', stack.dataDir, ...argv.slice(2)]);
 const inHome = async (to: string, from?: string): Promise<string[]> => {
-  const found = await Sandbox.diffFiles(to, { ...stack.connection, from });
+  const found = await snapshots.diff(to, { ...stack.connection, from });
   return found
     .filter(({ path }) => path.startsWith('/home/user/'))
     .map(({ path, change, fields }) => [change, path, ...fields].join(' '));
@@ -79,7 +79,7 @@ describe('a comparison of files', () => {
   });
 
   it('is refused for what is not there', async () => {
-    const diff = (to: string, from?: string) => Sandbox.diffFiles(to, { ...stack.connection, from });
+    const diff = (to: string, from?: string) => snapshots.diff(to, { ...stack.connection, from });
     await expect(diff('none')).rejects.toMatchObject({ code: 'not_found' });
     await expect(diff('base', 'inone')).rejects.toMatchObject({ code: 'not_found' });
     await expect(diff('a b')).rejects.toMatchObject({ code: 'invalid_argument' });
@@ -95,8 +95,8 @@ describe('the log of a snapshot', () => {
     const third = await create(two);
     const three = await capture(third);
     await Promise.all([second, third].map((sandbox) => sandbox.kill()));
-    await Sandbox.deleteSnapshot(one, stack.connection);
-    const log = await Sandbox.snapshotLog(three, stack.connection);
+    await snapshots.delete(one, stack.connection);
+    const log = await snapshots.log(three, stack.connection);
     expect(log.map(({ snapshotId, sandboxId, state }) => [snapshotId, sandboxId, state])).toEqual([
       [three, third.sandboxId, 'ready'],
       [two, second.sandboxId, 'ready'],
@@ -105,7 +105,7 @@ describe('the log of a snapshot', () => {
     expect(new Set(log.map(({ buildId }) => buildId)).size).toBe(3);
     const times = log.map(({ createdAt }) => createdAt.getTime());
     expect(times).toEqual(times.toSorted((a, b) => b - a));
-    await expect(Sandbox.snapshotLog('base', stack.connection)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(snapshots.log('base', stack.connection)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
@@ -140,7 +140,7 @@ describe('skerry snapshot', () => {
     await damage('a sentence that is in no other file');
     const verified = await skerry('snapshot', 'verify', 'altered').catch((error: Error) => error.message);
     expect(verified).toMatch(/ended with 1/);
-    const problems = await Sandbox.verifySnapshot('altered', stack.connection);
+    const problems = await snapshots.verify('altered', stack.connection);
     expect(problems).toEqual([
       expect.stringMatching(/^the hash of its disk is [\da-f]{64} and was [\da-f]{64}$/),
       '/home/user/mark has changed',
@@ -150,6 +150,6 @@ describe('skerry snapshot', () => {
       code: 'internal',
       message: expect.stringMatching(/snapshot is damaged .* hash of its disk/),
     });
-    expect(await Sandbox.deleteSnapshot('altered', stack.connection)).toBe(true);
+    expect(await snapshots.delete('altered', stack.connection)).toBe(true);
   });
 });

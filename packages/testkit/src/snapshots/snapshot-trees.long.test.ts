@@ -1,4 +1,4 @@
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createRandom } from '../faults/random.ts';
 import { createFileModel, normalise } from '../file-work/file-model.ts';
@@ -35,8 +35,8 @@ it.each([1, 2])(
       await noise.kill();
       const copy = await Sandbox.create({ ...stack.connection, template: snapshotId, timeoutMs: 600_000 });
       expect({ round, copy: await work(copy, []) }).toEqual({ round, copy: expected });
-      expect(await Sandbox.verifySnapshot(snapshotId, stack.connection)).toEqual([]);
-      const differences = await Sandbox.diffFiles(copy.sandboxId, {
+      expect(await snapshots.verify(snapshotId, stack.connection)).toEqual([]);
+      const differences = await snapshots.diff(copy.sandboxId, {
         ...stack.connection,
         from: sandbox.sandboxId,
       });

@@ -1,4 +1,4 @@
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 
@@ -56,7 +56,7 @@ describe('a snapshot of the files', () => {
     const later = await create(made.snapshotId);
     expect(await later.files.read('/home/user/file')).toBe('before');
     await end(later, ...copies);
-    expect(await Sandbox.deleteSnapshot(made.snapshotId, stack.connection)).toBe(true);
+    expect(await snapshots.delete(made.snapshotId, stack.connection)).toBe(true);
   });
 
   it('can be made of a sandbox that began with one, and of a paused one, which stays paused', async () => {
@@ -158,7 +158,7 @@ describe('a snapshot of the files', () => {
     await end(user);
     expect((await remove(snapshotId)).response.status).toBe(204);
     expect((await remove(snapshotId)).error).toMatchObject({ code: 404 });
-    expect(await Sandbox.deleteSnapshot(snapshotId, stack.connection)).toBe(false);
+    expect(await snapshots.delete(snapshotId, stack.connection)).toBe(false);
     await expect(create(snapshotId)).rejects.toMatchObject({ code: 'not_found' });
     expect((await list({ name: 'deleted' })).items).toEqual([]);
     await end(source);

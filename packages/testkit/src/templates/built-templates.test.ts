@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { components } from '@skerry/platform-client';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
@@ -313,7 +313,7 @@ describe('a template', () => {
     const copy = await create(snapshot.snapshotId);
     expect((await copy.commands.run('cat v; echo $COLOUR')).stdout).toBe('1\nblue\n');
     await copy.kill();
-    await Sandbox.deleteSnapshot(snapshot.snapshotId, stack.connection);
+    await snapshots.delete(snapshot.snapshotId, stack.connection);
   });
 
   it('is found by its name, listed with its builds, and deleted with its image unless it is used', async () => {

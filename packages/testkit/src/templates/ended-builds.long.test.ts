@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findHelper } from '../faults/lifecycle/server-keeper.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -122,7 +122,7 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
       await expect.poll(async () => messagesOf(await readStatus(running))).toContain('begun');
     }
     const waiting = await begin('third', { fromTemplate: snapshotId });
-    expect(await Sandbox.deleteSnapshot(snapshotId, stack.connection)).toBe(true);
+    expect(await snapshots.delete(snapshotId, stack.connection)).toBe(true);
     for (const name of before) expect(await removeTemplate(name)).toBe(204);
     expect(await waitForEnd(waiting)).toMatchObject({
       status: 'error',

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { buildCache } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -159,7 +159,7 @@ describe('the start command of a template', () => {
     const readLog = async () => (await readStatus(registered)).logEntries.map(({ message }) => message);
     await expect.poll(readLog).toContain('begun');
     // What a build began with is its own.
-    expect(await Sandbox.deleteSnapshot(snapshotId, stack.connection)).toBe(true);
+    expect(await snapshots.delete(snapshotId, stack.connection)).toBe(true);
     expect((await waitForEnd(registered)).reason).toBeUndefined();
     expect(await readLog()).toContainEqual(expect.stringMatching(/^CACHED FROM snapshot local\/kept:v1$/));
     const sandboxes = [await create('whole'), await create('stepped')] as const;

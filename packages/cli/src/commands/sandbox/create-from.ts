@@ -1,4 +1,4 @@
-import { NotFoundError, Sandbox, type SandboxOptions } from '@skerry/sdk';
+import { NotFoundError, Sandbox, type SandboxOptions, snapshots } from '@skerry/sdk';
 import { build, Template, templates } from '@skerry/sdk/template';
 import { closest, distance } from 'fastest-levenshtein';
 import { CliError } from '../../cli-error.ts';
@@ -40,7 +40,7 @@ const MAX_DISTANCE = 2;
 
 async function toUnknown(error: NotFoundError, { template, ...connection }: CreateOptions): Promise<Error> {
   const names = (await templates.list(connection)).flatMap(({ aliases }) => aliases);
-  for await (const { names: own } of Sandbox.listSnapshots(connection)) names.push(...own.map(toShortName));
+  for await (const { names: own } of snapshots.list(connection)) names.push(...own.map(toShortName));
   const meant = closest(template, [...new Set([...names, ...readyMadeNames])]);
   return distance(template, meant) > MAX_DISTANCE
     ? error

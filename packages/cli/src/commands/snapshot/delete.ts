@@ -1,4 +1,4 @@
-import { Sandbox } from '@skerry/sdk';
+import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { report } from '../../output/print.ts';
@@ -16,7 +16,7 @@ export function deleteSnapshotCommand(): Command {
   ).action(async (ids: string[], { json, ...flags }: Flags) => {
     const connection = await resolveConnection(flags);
     const act = async (id: string): Promise<boolean> => {
-      const deleted = await Sandbox.deleteSnapshot(id, connection);
+      const deleted = await snapshots.delete(id, connection);
       if (!deleted) process.exitCode = 1;
       if (!deleted && !json) report(`no snapshot ${id}`);
       return deleted;

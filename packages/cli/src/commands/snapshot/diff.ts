@@ -1,4 +1,4 @@
-import { Sandbox } from '@skerry/sdk';
+import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine } from '../../output/print.ts';
@@ -19,8 +19,8 @@ export function diffSnapshotsCommand(): Command {
     const connection = await resolveConnection(flags);
     const differences =
       second === undefined
-        ? await Sandbox.diffFiles(first, connection)
-        : await Sandbox.diffFiles(second, { ...connection, from: first });
+        ? await snapshots.diff(first, connection)
+        : await snapshots.diff(second, { ...connection, from: first });
     for (const difference of differences) {
       const { path, change, fields } = difference;
       const what = fields.length > 0 ? `  (${fields.join(', ')})` : '';

@@ -1,4 +1,4 @@
-import { NotFoundError, Sandbox } from '@skerry/sdk';
+import { NotFoundError, snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type Connection, resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine, printLines } from '../../output/print.ts';
@@ -26,7 +26,7 @@ export function listSnapshotsCommand(): Command {
   ).action(async ({ sandbox, name, json, quiet, ...flags }: Flags) => {
     const connection = await resolveConnection(flags);
     const rows: string[][] = [];
-    for await (const snapshot of Sandbox.listSnapshots({ ...connection, sandboxId: sandbox, name })) {
+    for await (const snapshot of snapshots.list({ ...connection, sandboxId: sandbox, name })) {
       if (json) printJson(snapshot);
       else if (quiet) printLine(snapshot.snapshotId);
       else rows.push(...(await toRows(snapshot.snapshotId, connection)));
@@ -38,7 +38,7 @@ export function listSnapshotsCommand(): Command {
 /** No row for a snapshot that was deleted meanwhile. A listing of the protocol has names alone; its log has the rest. */
 async function toRows(snapshotId: string, connection: Connection): Promise<string[][]> {
   try {
-    const [entry] = await Sandbox.snapshotLog(snapshotId, connection);
+    const [entry] = await snapshots.log(snapshotId, connection);
     if (entry === undefined) return [];
     return [[snapshotId, entry.sandboxId, toAge(Date.now() - +entry.createdAt)]];
   } catch (error) {

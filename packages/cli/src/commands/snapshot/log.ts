@@ -1,4 +1,4 @@
-import { Sandbox } from '@skerry/sdk';
+import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine } from '../../output/print.ts';
@@ -13,7 +13,7 @@ export function logSnapshotCommand(): Command {
       .argument('<id>', 'id or name of the snapshot')
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, flags: Flags) => {
-    for (const entry of await Sandbox.snapshotLog(id, await resolveConnection(flags))) {
+    for (const entry of await snapshots.log(id, await resolveConnection(flags))) {
       const { buildId, snapshotId, sandboxId, createdAt, state } = entry;
       if (flags.json) printJson(entry);
       else

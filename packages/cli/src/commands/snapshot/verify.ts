@@ -1,4 +1,4 @@
-import { Sandbox } from '@skerry/sdk';
+import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printLines } from '../../output/print.ts';
@@ -16,7 +16,7 @@ export function verifySnapshotCommand(): Command {
   ).action(async (ids: string[], { json, ...flags }: Flags) => {
     const connection = await resolveConnection(flags);
     const act = async (id: string): Promise<string[]> => {
-      const problems = await Sandbox.verifySnapshot(id, connection);
+      const problems = await snapshots.verify(id, connection);
       if (problems.length > 0) process.exitCode = 1;
       const lines =
         problems.length > 0 ? problems.map((problem) => `DAMAGED ${id}: ${problem}`) : [`ok  ${id}`];

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { findPostgres } from '@skerry/platform/postgres-server';
-import { nodes, Sandbox } from '@skerry/sdk';
+import { nodes, Sandbox, snapshots } from '@skerry/sdk';
 import { build, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Cluster, Replica } from '../cluster.ts';
@@ -118,7 +118,7 @@ while True: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).s
         (await two.api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandbox.sandboxId } } }))
           .response.status,
       ).toBe(404);
-      await Sandbox.deleteSnapshot(snapshotId, two.connection);
+      await snapshots.delete(snapshotId, two.connection);
     }
     const template = Template()
       .fromTemplate('base')

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPostgres } from '@skerry/platform/postgres-server';
-import { nodes, Sandbox } from '@skerry/sdk';
+import { nodes, Sandbox, snapshots } from '@skerry/sdk';
 import { build, Template } from '@skerry/sdk/template';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Cluster, Replica } from '../cluster.ts';
@@ -202,7 +202,7 @@ describe.skipIf(findPostgres() === undefined)('two servers with one blob store',
     expect(copied[0]).toContain('the blob store');
     await cluster.startNode(home);
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
-    await insist(() => Sandbox.deleteSnapshot(snapshotId, cluster.connection));
+    await insist(() => snapshots.delete(snapshotId, cluster.connection));
     await insist(() => cluster.skerry('template', 'delete', 'built'));
     await expect.poll(() => keys()).toEqual(['installation']);
   });

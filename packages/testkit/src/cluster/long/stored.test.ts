@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nodes, Sandbox } from '@skerry/sdk';
+import { nodes, Sandbox, snapshots } from '@skerry/sdk';
 import { build, Template } from '@skerry/sdk/template';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../cluster.ts';
@@ -117,7 +117,7 @@ describe('a server with two nodes and a blob store', () => {
     expect((await nodes.explain(made.sandboxId, connection)).reason).toContain('checkpoint');
     expect(await (await create(snapshotId)).files.read('/home/user/note')).toBe('kept');
     await cluster.killAll();
-    await Sandbox.deleteSnapshot(snapshotId, connection);
+    await snapshots.delete(snapshotId, connection);
     await cluster.skerry('template', 'delete', 'built');
     await expect.poll(() => keys()).toEqual(['installation']);
   });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Sandbox, SandboxError } from '@skerry/sdk';
+import { Sandbox, SandboxError, snapshots } from '@skerry/sdk';
 import type { Stack, StackOptions } from '../../stack/stack.ts';
 import { toComplaints } from '../lifecycle/complaints.ts';
 import { findLosses, startCounter, writeFile } from '../lifecycle/kept-content.ts';
@@ -98,8 +98,8 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
   const removeRest = async (stack: Stack, name: string): Promise<void> => {
     for await (const { sandboxId } of Sandbox.list(stack.connection))
       if (sandboxId !== known?.id) await Sandbox.kill(sandboxId, stack.connection);
-    for await (const { snapshotId } of Sandbox.listSnapshots(stack.connection))
-      await Sandbox.deleteSnapshot(snapshotId, stack.connection);
+    for await (const { snapshotId } of snapshots.list(stack.connection))
+      await snapshots.delete(snapshotId, stack.connection);
     const deadline = performance.now() + SETTLE_MS;
     for (;;) {
       const rest = [...readdirSync(join(dataDir, 'sandboxes')), ...readdirSync(join(dataDir, 'snapshots'))];

@@ -1,5 +1,5 @@
 import type { IsolationLevel } from '@skerry/contract/isolation';
-import { Sandbox, SandboxError } from '@skerry/sdk';
+import { Sandbox, SandboxError, snapshots } from '@skerry/sdk';
 import type { Stack } from '../../stack/stack.ts';
 import { type KnownSandbox, LIFE_MS } from '../lifecycle/operations.ts';
 
@@ -56,14 +56,14 @@ export const createKillOperations = (level: IsolationLevel): Record<string, Kill
     worksInside: level === 'container',
     act: async ({ connection }, { id }) => {
       const { snapshotId } = await Sandbox.createSnapshot(id, connection);
-      await Sandbox.deleteSnapshot(snapshotId, connection);
+      await snapshots.delete(snapshotId, connection);
     },
   },
   'snapshot files only': {
     from: 'running',
     act: async ({ connection }, { id }) => {
       const { snapshotId } = await Sandbox.createSnapshot(id, { ...connection, memory: false });
-      await Sandbox.deleteSnapshot(snapshotId, connection);
+      await snapshots.delete(snapshotId, connection);
     },
   },
   fork: {

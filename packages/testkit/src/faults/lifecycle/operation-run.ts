@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Sandbox, SandboxError } from '@skerry/sdk';
+import { Sandbox, SandboxError, snapshots } from '@skerry/sdk';
 import { toComplaints } from './complaints.ts';
 import { type Content, findLosses, startCounter } from './kept-content.ts';
 import {
@@ -91,7 +91,7 @@ export const createOperationRun = (options: OperationRunOptions): OperationRun =
     losses: [],
   };
   const sandboxes: World['sandboxes'] = new Map();
-  const snapshots: World['snapshots'] = new Map();
+  const knownSnapshots: World['snapshots'] = new Map();
   const ended: World['ended'] = new Set();
   const busy = new Set<string>();
   let held: Promise<void> | undefined;
@@ -109,8 +109,8 @@ export const createOperationRun = (options: OperationRunOptions): OperationRun =
       else report.unacknowledged += 1;
       await Sandbox.kill(sandboxId, target.connection);
     }
-    for await (const { snapshotId } of Sandbox.listSnapshots(target.connection)) {
-      if (snapshots.has(snapshotId)) continue;
+    for await (const { snapshotId } of snapshots.list(target.connection)) {
+      if (knownSnapshots.has(snapshotId)) continue;
       if (await deleteUnused(target, snapshotId)) report.unacknowledged += 1;
     }
   };
@@ -185,7 +185,17 @@ export const createOperationRun = (options: OperationRunOptions): OperationRun =
     const wasFaulty = subject.watchFaults();
     const readLog = target.watchLog();
     try {
-      if ((await act({ target, sandboxes, snapshots, ended, busy, losses: report.losses, random })) !== false)
+      if (
+        (await act({
+          target,
+          sandboxes,
+          snapshots: knownSnapshots,
+          ended,
+          busy,
+          losses: report.losses,
+          random,
+        })) !== false
+      )
         count(report.done, kind);
     } catch (error) {
       const cut = isCut(error, wasFaulty);
@@ -206,13 +216,13 @@ export const createOperationRun = (options: OperationRunOptions): OperationRun =
     pick([...sandboxes.values()].filter((known) => known.state === state && !busy.has(known.id)));
 
   const step = async (): Promise<void> => {
-    const snapshot = pick([...snapshots.values()]);
+    const snapshot = pick([...knownSnapshots.values()]);
     if (random() < (sandboxes.size < sandboxCount ? 0.3 : 0)) {
       if (snapshot && random() < 0.3)
         return attempt('create from a snapshot', undefined, (world) => createFromSnapshot(world, snapshot));
       return attempt('create', undefined, create);
     }
-    if (snapshot && snapshots.size > MAX_SNAPSHOTS)
+    if (snapshot && knownSnapshots.size > MAX_SNAPSHOTS)
       return attempt('delete a snapshot', undefined, (world) => deleteSnapshot(world, snapshot));
     const isFull = sandboxes.size >= sandboxCount;
     const fits = Object.keys(operations).filter((kind) =>
@@ -252,15 +262,13 @@ export const createOperationRun = (options: OperationRunOptions): OperationRun =
       const target = await subject.current();
       await compareStates(target);
       for (const known of [...sandboxes.values()]) await attempt('check', known, () => check(target, known));
-      for (const { id } of snapshots.values()) {
-        const damage = await Sandbox.verifySnapshot(id, target.connection).catch((error: Error) => [
-          error.message,
-        ]);
+      for (const { id } of knownSnapshots.values()) {
+        const damage = await snapshots.verify(id, target.connection).catch((error: Error) => [error.message]);
         report.losses.push(...damage.map((loss) => `snapshot ${id}: ${loss}`));
         report.checks += 1;
       }
       sandboxes.clear();
-      snapshots.clear();
+      knownSnapshots.clear();
       const { unacknowledged } = report;
       await removeStrays(target);
       report.unacknowledged = unacknowledged;

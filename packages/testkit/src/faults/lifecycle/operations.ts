@@ -1,4 +1,4 @@
-import { NotFoundError, Sandbox, SandboxError } from '@skerry/sdk';
+import { NotFoundError, Sandbox, SandboxError, snapshots } from '@skerry/sdk';
 import type { StackClient } from '../../stack/stack-client.ts';
 import { type Content, startCounter, writeFile } from './kept-content.ts';
 
@@ -180,7 +180,7 @@ export const createFromSnapshot = async (world: World, snapshot: KnownSnapshot):
 /** Tells whether it was done: not while sandboxes rest on it. */
 export const deleteUnused = async ({ connection }: Target, id: string): Promise<boolean> => {
   try {
-    return await Sandbox.deleteSnapshot(id, connection);
+    return await snapshots.delete(id, connection);
   } catch (error) {
     if (error instanceof SandboxError && error.code === 'invalid_argument') return false;
     throw error;

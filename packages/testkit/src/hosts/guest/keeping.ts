@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, snapshots } from '@skerry/sdk';
 import { checkCountsOn, checkWork, readCounter, startCounter } from './checks.ts';
 import type { Connection } from './server.ts';
 
@@ -51,8 +51,8 @@ export async function checkSnapshot(connection: Connection): Promise<void> {
     assert.equal(await made.files.read('/home/user/kept'), 'kept');
     if (snapshotId === whole.snapshotId) await checkCountsOn(made, before);
     await made.kill();
-    assert.deepEqual(await Sandbox.verifySnapshot(snapshotId, connection), []);
-    assert.ok(await Sandbox.deleteSnapshot(snapshotId, connection));
+    assert.deepEqual(await snapshots.verify(snapshotId, connection), []);
+    assert.ok(await snapshots.delete(snapshotId, connection));
   }
 }
 

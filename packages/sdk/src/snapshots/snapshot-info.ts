@@ -1,9 +1,8 @@
 import type { components } from '@skerry/platform-client';
-import { SandboxError } from '../errors.ts';
 import type { CallOptions } from '../transport/call.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
-import { Paginator, toNextToken } from './paginator.ts';
+import { Paginator, toNextToken } from '../transport/paginator.ts';
 
 export interface SnapshotInfo {
   /** The value for `template` of `Sandbox.create`: the full name with its tag, or an id with one. */
@@ -68,23 +67,6 @@ export async function createSnapshot(
     }),
   );
   return toSnapshotInfo(data);
-}
-
-/** @internal */
-export async function deleteSnapshot(
-  connection: Connection,
-  snapshotId: string,
-  options: CallOptions,
-): Promise<boolean> {
-  try {
-    await callApi(connection, options, (api, signal) =>
-      api.DELETE('/templates/{templateID}', { params: { path: { templateID: snapshotId } }, signal }),
-    );
-    return true;
-  } catch (error) {
-    if (error instanceof SandboxError && error.code === 'not_found') return false;
-    throw error;
-  }
 }
 
 const toSnapshotInfo = ({ snapshotID, names }: components['schemas']['SnapshotInfo']): SnapshotInfo => ({
