@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { runCommand } from '../kernel/run-command.ts';
 
 /** The places of https://docs.kernel.org/filesystems/ext4/globals.html that are read here. */
@@ -8,6 +9,8 @@ const UNUSED_TABLE = 1;
 const ROOT_INODE = 2;
 /** They are in memory until they are written. */
 const MAX_LINES = 200_000;
+/** An image may have a million of them. */
+const INODES_BEFORE_YIELD = 1024;
 const DEADLINE_MS = 30 * 60_000;
 
 /**
@@ -66,6 +69,8 @@ async function* readInodes(path: string, blockBytes: number): AsyncGenerator<Ino
     const tableBlock = descriptor.readUInt32LE(40) * 2 ** 32 + descriptor.readUInt32LE(8);
     const table = await readAt(file, tableBlock * blockBytes, inodesPerGroup * inodeBytes);
     for (let index = 0; index < inodesPerGroup; index += 1) {
+      // Sockets and timers of this process go on meanwhile.
+      if (index % INODES_BEFORE_YIELD === 0) await setImmediate();
       const at = index * inodeBytes;
       const linkCount = table.readUInt16LE(at + 26);
       if (linkCount === 0) continue;
