@@ -199,6 +199,26 @@ describe('pullImage', () => {
       await expect(pull(entries)).rejects.toMatchObject({ code: 'unsafe' });
     });
 
+    const longFolder = `${'d'.repeat(200)}/`.repeat(15);
+    it.each<[string, LayerEntry[]]>([
+      ['a folder', [{ name: 'd/'.repeat(5_000) }]],
+      ['a file', [{ name: 'x'.repeat(256), content: 'x' }]],
+      ['the target of a link', [{ name: 'a', type: 'symlink', linkname: 'x/'.repeat(5_000) }]],
+      [
+        'a file behind a link',
+        [
+          { name: longFolder },
+          { name: 'a', type: 'symlink', linkname: longFolder },
+          { name: `a/${longFolder}` },
+        ],
+      ],
+    ])('refuses too long a path of %s with its length', async (_, entries) => {
+      await expect(pull(entries)).rejects.toMatchObject({
+        code: 'corrupt',
+        message: expect.stringMatching(/^a layer has an entry with too long a path, of \d+ bytes/),
+      });
+    });
+
     it('resolves absolute names from the root of the image', async () => {
       await pull([{ name: join(folder, 'outside/new'), content: 'x' }]);
       expect(read(join(folder, 'outside/new'))).toBe('x');

@@ -8,7 +8,7 @@ import type { LayerDescriptor } from './image-manifest.ts';
 import { setAttributes } from './layer/attributes.ts';
 import { createLayer } from './layer/layer.ts';
 import type { StrangeOwners } from './layer/owners.ts';
-import { parseEntry } from './layer/tar-entry.ts';
+import { parseEntry, type TarEntry } from './layer/tar-entry.ts';
 import { createLayerParser } from './layer/workarounds/layer-parser.ts';
 import { createVerifier } from './verified-blob.ts';
 
@@ -74,7 +74,9 @@ export async function unpackLayer(options: {
       for (const [name, value] of entry.attributes) take('attributeBytes', name.length + value.length);
       requireRoom?.(entry.sizeBytes);
       // A streamx stream, which its types do not declare as iterable.
-      await layer.add(entry, content as unknown as AsyncIterable<Uint8Array>);
+      await layer.add(entry, content as unknown as AsyncIterable<Uint8Array>).catch((error: unknown) => {
+        throw (error as NodeJS.ErrnoException).code === 'ENAMETOOLONG' ? toLengthError(entry, error) : error;
+      });
       content.resume();
     }
   })();
@@ -118,13 +120,25 @@ const createMeter = (onBytes: (count: number) => void): Transform =>
     },
   });
 
+/** The kernel's own limits, with the folder of the tree: path_resolution(7). */
+function toLengthError(entry: TarEntry, cause: unknown): ImageError {
+  const lengthOf = (path: string): string => `${Buffer.byteLength(path)} bytes`;
+  const target = 'target' in entry ? ` and a target of ${lengthOf(entry.target)}` : '';
+  return new ImageError(
+    'corrupt',
+    `a layer has an entry with too long a path, of ${lengthOf(entry.name)}${target}: ${JSON.stringify(entry.name.slice(0, 200))}; a name may have 255 bytes, and a path about 4,000`,
+    { cause },
+  );
+}
+
 function toImageError(cause: unknown, digest: string): ImageError {
   if (cause instanceof SparseFormError) return new ImageError('corrupt', cause.message, { cause });
   // What Node throws for a string or a buffer that memory cannot hold.
   if (cause instanceof RangeError)
     return new ImageError('too_large', `the layer ${digest} takes too much memory`, { cause });
-  const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '');
-  return isFull
-    ? new ImageError('build_failed', 'the disk is full', { cause })
-    : new ImageError('corrupt', `the layer ${digest} cannot be unpacked`, { cause });
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new ImageError('build_failed', 'the disk is full', { cause });
+  // The message of an error of the file system names folders of this host.
+  return new ImageError('corrupt', `the layer ${digest} cannot be unpacked: ${code ?? message}`, { cause });
 }
