@@ -1,8 +1,9 @@
-// Tries the attacks of packages/testkit/src/attacks on the real service and prints a table of what stopped each: pnpm test:attacks
+// Tries the attacks of packages/testkit/src/attacks on the real service, and those of a node on another in packages/runtime, and prints a
+// table of what stopped each: pnpm test:attacks
 // With --write, puts the table into docs/security.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AttackRow } from '../packages/testkit/src/attacks/attack.ts';
+import type { AttackRow } from '../packages/runtime/src/suite/attack-row.ts';
 import { type TriedAttack, toAttackTable } from '../packages/testkit/src/attacks/attack-table.ts';
 import { replaceSection } from '../packages/testkit/src/hosts/marked-section.ts';
 import { runVitest } from './testing/run-vitest.ts';
@@ -17,12 +18,15 @@ const [flag, ...others] = process.argv.slice(2);
 if (others.length > 0 || (flag !== undefined && flag !== '--write'))
   throw new Error('the only option is --write');
 
+/** What another host tries needs no service. */
+const drivers = 'packages/runtime/src/drivers';
 const { status, report } = await runVitest<Report>([
-  '--project',
-  'stack',
-  '--project',
-  'long',
+  ...['unit', 'drivers', 'stack', 'long'].flatMap((project) => ['--project', project]),
   'packages/testkit/src/attacks',
+  'packages/runtime/src/node/node-snapshots.test.ts',
+  `${drivers}/check-file-system.driver.test.ts`,
+  `${drivers}/oci/criu/images/require-confined.driver.test.ts`,
+  `${drivers}/oci/snapshots/stored/stored-snapshots.driver.long.test.ts`,
 ]);
 const tests = (report?.testResults ?? []).flatMap(({ assertionResults }) => assertionResults);
 const tried: TriedAttack[] = tests.flatMap(({ status: outcome, meta }) =>

@@ -2,11 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { markAttack } from '../suite/attack-row.ts';
 import { checkFileSystem } from './check-file-system.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'skerry-check-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+beforeEach((test) =>
+  markAttack(test, {
+    attack: 'having the kernel mount a damaged file system that another node has made',
+    place: 'outside',
+    stoppedBy: 'e2fsck, without rights, before it is mounted',
+  }),
+);
 
 const makeImage = (name: string): string => {
   const image = join(folder, name);

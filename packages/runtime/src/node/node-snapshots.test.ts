@@ -13,6 +13,7 @@ import { toSnapshotSocket } from '../remote/socket-path.ts';
 import { serveRequests } from '../stored/serve-requests.ts';
 import { removeStoredCopy } from '../stored/stored-copies.ts';
 import { type StoredSnapshots, toManifestKey, toSignatureKey } from '../stored/stored-snapshots.ts';
+import { markAttack } from '../suite/attack-row.ts';
 import { loadCredentials } from './credentials.ts';
 import { createNodeRuntime } from './node-runtime.ts';
 import { createRemoteSnapshots, type RemoteSnapshots } from './node-snapshots.ts';
@@ -185,7 +186,12 @@ it('ends what a node does when the signal aborts or the server leaves, and refus
   });
 });
 
-it('has no node fetch a manifest that no server of the installation has signed', async () => {
+it('has no node fetch a manifest that no server of the installation has signed', async (test) => {
+  markAttack(test, {
+    attack: 'having a node fetch a copy with a wrong signature, or without one, from the blob store',
+    place: 'outside',
+    stoppedBy: "the server's signature of each manifest",
+  });
   const fetched: string[] = [];
   const node = await openNode({
     write: async () => ({ manifestSha256, sizeBytes: 7 }),

@@ -1,5 +1,5 @@
 import { isolationLevels } from '@skerry/contract/isolation';
-import type { AttackPlace, AttackRow } from './attack.ts';
+import type { AttackPlace, AttackRow } from '@skerry/runtime/suite-attack';
 
 /** An attack in the table: what became of it in each place where it was tried. */
 interface Line {

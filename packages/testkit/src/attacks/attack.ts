@@ -1,26 +1,9 @@
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
+import type { AttackRow } from '@skerry/runtime/suite-attack';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
 import type { CreateOptions } from '../stack/stack-client.ts';
-
-/** Where an attack is tried: inside a sandbox of a level, or from outside, where levels do not matter. */
-export type AttackPlace = IsolationLevel | 'outside';
-
-/** One line of the table of attacks. */
-export interface AttackRow {
-  /** What is attempted, as a noun phrase. */
-  attack: string;
-  place: AttackPlace;
-  stoppedBy: string;
-}
-
-declare module 'vitest' {
-  interface TaskMeta {
-    /** What the test tried: none of it succeeded when the test passes. */
-    attacks?: AttackRow[];
-  }
-}
 
 /** Adds a line for the same place. */
 export type ReportAttack = (row: Omit<AttackRow, 'place'>) => void;

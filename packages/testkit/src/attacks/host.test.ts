@@ -1,7 +1,8 @@
+import type { AttackRow } from '@skerry/runtime/suite-attack';
 import { type Attempt, tryHostile } from '@skerry/runtime/suite-hostile';
 import { toLevelTraits } from '@skerry/runtime/suite-levels';
 import { expect } from 'vitest';
-import { type AttackRow, atEachLevel } from './attack.ts';
+import { atEachLevel } from './attack.ts';
 import { attackers, runPython } from './run-python.ts';
 
 /** Attempts of one kind are one line of the table. */

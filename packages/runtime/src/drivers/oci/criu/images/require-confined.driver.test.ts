@@ -2,7 +2,7 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   CoreSchema,
   FileEntrySchema,
@@ -12,6 +12,7 @@ import {
   ProcessSchema,
   SeccompFiltersSchema,
 } from '../../../../gen/criu/images/images_pb.ts';
+import { markAttack } from '../../../../suite/attack-row.ts';
 import { runInside } from '../../../../suite/client.ts';
 import { compileSeccomp } from '../../container/seccomp.ts';
 import { seccompProfile } from '../../container/seccomp-rules.ts';
@@ -50,6 +51,14 @@ time.sleep(99)`;
   await source.stop();
 });
 afterAll(() => rm(kept, { recursive: true }));
+beforeEach((test) =>
+  markAttack(test, {
+    attack:
+      'getting process ids, credentials, namespaces, filters or mounts of the host with memory of another node',
+    place: 'outside',
+    stoppedBy: 'a check of the images before CRIU reads them',
+  }),
+);
 
 /** Checks a copy of the images after a change of it. */
 const check = async (change: (folder: string, names: readonly string[]) => Promise<void>): Promise<void> => {

@@ -10,6 +10,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Instance, SnapshotId } from '../../../../runtime.ts';
 import { removeStoredCopy } from '../../../../stored/stored-copies.ts';
 import { toManifestKey } from '../../../../stored/stored-snapshots.ts';
+import { markAttack } from '../../../../suite/attack-row.ts';
 import { runInside } from '../../../../suite/client.ts';
 import { toSnapshotFolder } from '../../folder.ts';
 import { useOci } from '../../testing/oci-fixture.ts';
@@ -121,7 +122,13 @@ describe('a snapshot in a blob store', () => {
     await removeStoredCopy(blobs, copy);
   });
 
-  it('is refused with memory by a host that restores none of others, and taken with files alone', async () => {
+  it('is refused with memory by a host that restores none of others, and taken with files alone', async (test) => {
+    markAttack(test, {
+      attack:
+        'having a node restore memory that another one may have written, where the operator does not trust it',
+      place: 'outside',
+      stoppedBy: '--foreign-memory refuse',
+    });
     const source = await create();
     const whole = await sendAway(source, { memory: true });
     const files = await sendAway(source, { memory: false });
@@ -137,7 +144,12 @@ describe('a snapshot in a blob store', () => {
     for (const { copy } of [whole, files]) await removeStoredCopy(blobs, copy);
   });
 
-  it('is refused, and nothing of it is left here, when a part or the manifest lies', async () => {
+  it('is refused, and nothing of it is left here, when a part or the manifest lies', async (test) => {
+    markAttack(test, {
+      attack: 'changing the manifest or a part of a copy in the blob store',
+      place: 'outside',
+      stoppedBy: 'hashes of the manifest and of each part, and a parser that takes nothing else',
+    });
     const source = await create();
     const { id, copy, manifestSha256 } = await sendAway(source, { memory: true });
     const key = toManifestKey(copy);
