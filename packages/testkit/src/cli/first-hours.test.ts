@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { Sandbox, snapshots } from '@skerry/sdk';
+import { build, Template, templates } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -119,6 +120,53 @@ describe('names', () => {
     await skerry('rm', other.sandboxId.slice(0, 10));
     expect((await run('rm', 'i')).stderr).toContain('sandbox "i" was not found');
     expect((await one.getInfo()).state).toBe('running');
+  });
+
+  it('of templates and snapshots are the beginning of their id too, with and without a tag', async () => {
+    const built = build(Template().fromTemplate('base'), 'short', stack.connection);
+    const { templateId } = await built.result();
+    const short = templateId.slice(0, 8);
+    expect(JSON.parse(await skerry('template', 'show', '--json', short))).toMatchObject({ templateId });
+    expect(await skerry('template', 'logs', short)).toBe(await skerry('template', 'logs', templateId));
+    await skerry('template', 'tag', short, 'live');
+    expect(await skerry('template', 'tag', short)).toMatch(/^live {2}/m);
+    expect(await skerry('run', `${short}:live`, '--', 'echo', 'tagged')).toBe('tagged');
+    const id = await skerry('create', short);
+    expect((await Sandbox.getInfo(id, stack.connection)).templateId).toBe(templateId);
+    const snapshotId = await skerry('snapshot', 'create', '--no-memory', id.slice(0, 8));
+    const part = snapshotId.slice(0, 8);
+    expect(await skerry('run', part, '--', 'echo', 'captured')).toBe('captured');
+    expect(await skerry('snapshot', 'verify', part)).toBe(`ok  ${snapshotId}`);
+    expect(await skerry('snapshot', 'log', part)).toContain(snapshotId);
+    expect(await skerry('snapshot', 'list', '-q', '--name', part)).toBe(snapshotId);
+    expect(await skerry('snapshot', 'list', '-q', '--sandbox', id.slice(0, 8))).toBe(snapshotId);
+    expect(await skerry('snapshot', 'diff', part, id.slice(0, 8))).toBe('');
+    await skerry('snapshot', 'delete', part);
+    expect((await run('snapshot', 'verify', snapshotId)).code).toBe(1);
+    await skerry('rm', id);
+    await skerry('template', 'delete', short);
+    expect(await templates.exists('short', stack.connection)).toBe(false);
+  }, 120_000);
+
+  it('of several are refused with all of them, before anything is done', async () => {
+    await using sandbox = await Sandbox.create(stack.connection);
+    const ids: string[] = [];
+    for (const name of ['twice:v1', 'twice:v2'])
+      ids.push((await sandbox.createSnapshot({ name, memory: false })).snapshotId);
+    for (const words of [
+      ['create', 'local/twi'],
+      ['run', 'local/twi', '--', 'true'],
+      ['snapshot', 'delete', ids[0] ?? '', 'local/twi'],
+      ['snapshot', 'diff', 'local/twi', sandbox.sandboxId],
+    ]) {
+      const { stderr } = await run(...words);
+      expect(stderr, words.join(' ')).toContain('local/twi is the beginning of 2 ids: ');
+      for (const id of ids) expect(stderr).toContain(id);
+    }
+    // A whole name is no beginning, whatever tags it has.
+    await skerry('snapshot', 'delete', 'twice:v1');
+    expect(await skerry('snapshot', 'list', '-q')).toBe(ids[1]);
+    await skerry('snapshot', 'delete', 'local/twi');
   });
 
   it('of a template come before the command of run, or after --template', async () => {

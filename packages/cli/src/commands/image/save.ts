@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson } from '../../output/print.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
 import { writeWhole } from '../../output/write-whole.ts';
@@ -21,11 +22,11 @@ export function saveImageCommand(): Command {
       .requiredOption('-o, --output <file>', 'the archive to write; - writes to stdout')
       .option('--json', 'one JSON object')
       .option('-q, --quiet', 'show no progress'),
-  ).action(async (template: string, { output, json, quiet, ...flags }: Flags) => {
+  ).action(async (text: string, { output, json, quiet, ...flags }: Flags) => {
     if (output === '-' && process.stdout.isTTY)
       throw new CliError('this would write an archive to a terminal');
     if (output === '-' && json) throw new CliError('--json does not go with -o -');
-    const connection = await resolveConnection(flags);
+    const { id: template, connection } = await findReference('template', text, flags);
     using line = createProgressLine();
     const isShown = !json && !quiet;
     if (isShown) line.show({ message: 'packing the image' });

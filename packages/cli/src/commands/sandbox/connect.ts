@@ -1,9 +1,9 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
 import { runWords } from './attached/run-words.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { user?: string; cwd?: string; keepAlive?: boolean };
 
@@ -18,7 +18,7 @@ export function connectSandboxCommand(): Command {
       .option('--keep-alive', 'extend the life of the sandbox for as long as the shell runs'),
   );
   return withOwnFailureStatus(command).action(async (id: string, flags: Flags) => {
-    const found = await findSandbox(id, flags);
+    const found = await findReference('sandbox', id, flags);
     const sandbox = await Sandbox.connect(found.id, found.connection);
     process.exitCode = await runWords(sandbox, [], { ...flags, tty: true });
   });

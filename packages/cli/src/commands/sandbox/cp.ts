@@ -2,6 +2,7 @@ import { NotFoundError, Sandbox, SandboxError } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, report } from '../../output/print.ts';
 import { showTransfer } from '../../output/show-transfer.ts';
 import { parseTotalCount } from '../parse-count.ts';
@@ -9,7 +10,6 @@ import { untilInterrupted } from '../until-interrupted.ts';
 import { explainCall } from './attached/explain-call.ts';
 import { copyIn } from './copy/copy-in.ts';
 import { copyOut } from './copy/copy-out.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { user?: string; maxSize?: number; json?: boolean };
 
@@ -47,7 +47,7 @@ leaves nothing.`,
     if (from.id === undefined && maxSize !== undefined)
       throw new CliError('--max-size is for a copy out of a sandbox');
     const id = (from.id ?? to.id) as string;
-    const { connection, ...found } = await findSandbox(id, flags);
+    const { connection, ...found } = await findReference('sandbox', id, flags);
     const { bytes, leftOut } = await untilInterrupted(async (signal) => {
       const sandbox = await Sandbox.connect(found.id, { ...connection, signal });
       return copy(sandbox, {

@@ -3,6 +3,7 @@ import { build, Template, templates } from '@skerry/sdk/template';
 import { closest, distance } from 'fastest-levenshtein';
 import { CliError } from '../../cli-error.ts';
 import type { Connection } from '../../connection.ts';
+import { completeAll } from '../../find-reference.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
 import { findReadyMade, readyMadeNames } from '../template/ready-made.ts';
 import { followBuild } from '../template/show-build.ts';
@@ -22,7 +23,12 @@ export async function createFrom(
     return await create(options);
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
-    if (!readyMadeNames.includes(options.template)) throw await toUnknown(error, options);
+    const { template: text, ...connection } = options;
+    if (!readyMadeNames.includes(text)) {
+      const [template = text] = await completeAll(['template', 'snapshot'], [text], connection);
+      if (template === text) throw await toUnknown(error, options);
+      return create({ ...options, template });
+    }
     await buildReadyMade(options);
     return create(options);
   }

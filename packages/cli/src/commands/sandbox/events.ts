@@ -1,8 +1,8 @@
 import type { LogEntry, LogLevel } from '@skerry/sdk';
 import { Command, Option } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
-import { findSandbox } from './find-sandbox.ts';
 import { isOfHelper, isOutput, readLog } from './read-log.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -30,7 +30,7 @@ export function sandboxEventsCommand(): Command {
       .option('--all', 'also those of commands that skerry runs for its own purpose')
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, { all, json, ...flags }: Flags) => {
-    const { connection, ...found } = await findSandbox(id, flags);
+    const { connection, ...found } = await findReference('sandbox', id, flags);
     for await (const entry of readLog(found.id, flags, connection)) {
       if (isOutput(entry) || (isOfHelper(entry) && !all)) continue;
       if (json) printJson(entry);

@@ -2,6 +2,7 @@ import { Sandbox } from '@skerry/sdk';
 import { Command, Option } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
 import { parseDuration } from '../parse-duration.ts';
@@ -10,7 +11,6 @@ import { jsonOption } from './attached/captured-output.ts';
 import { explainCall } from './attached/explain-call.ts';
 import { quoteWords } from './attached/quote-words.ts';
 import { type RunFlags, runWords } from './attached/run-words.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & RunFlags & { detach?: boolean };
 
@@ -59,7 +59,7 @@ itself fails.`,
     const words = passed[0] === '--' ? passed.slice(1) : passed;
     if (passed[0]?.startsWith('-') && passed[0] !== '--') throw toMisplacedOption(id, passed);
     if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or use --tty');
-    const found = await findSandbox(id, flags);
+    const found = await findReference('sandbox', id, flags);
     const sandbox = await Sandbox.connect(found.id, found.connection);
     process.exitCode = flags.detach
       ? await startDetached(sandbox, words, flags)

@@ -1,8 +1,8 @@
 import { type LogEntry, nodes, type SandboxExplanation } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLines } from '../../output/print.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -14,7 +14,7 @@ export function explainSandboxCommand(): Command {
       .argument('<id>', 'id of the sandbox')
       .option('--json', 'one JSON object'),
   ).action(async (id: string, { json, ...flags }: Flags) => {
-    const found = await findSandbox(id, flags);
+    const found = await findReference('sandbox', id, flags);
     const explanation = await nodes.explain(found.id, found.connection);
     if (json) printJson(explanation);
     else printLines(toLines(explanation));

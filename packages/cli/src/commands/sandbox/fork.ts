@@ -1,11 +1,11 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine, report } from '../../output/print.ts';
 import { toPlainError } from '../for-each.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseTimeToLive } from '../parse-duration.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   count: number;
@@ -23,7 +23,7 @@ export function forkSandboxCommand(): Command {
       .option('--timeout <time>', 'time to live of each copy, at most 24h (default: 5m)', parseTimeToLive)
       .option('--json', 'one JSON object a line, with the id of a copy or its error'),
   ).action(async (id: string, flags: Flags) => {
-    const found = await findSandbox(id, flags);
+    const found = await findReference('sandbox', id, flags);
     const forks = await Sandbox.fork(found.id, {
       ...found.connection,
       count: flags.count,

@@ -1,9 +1,9 @@
 import { Sandbox, type SandboxInfo } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLines } from '../../output/print.ts';
 import { toAge } from '../../table.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 /** `skerry sandbox info ID`: what the service says of one sandbox, which stays as it is. */
 export function sandboxInfoCommand(): Command {
@@ -13,7 +13,7 @@ export function sandboxInfoCommand(): Command {
       .argument('<id>', 'id of the sandbox')
       .option('--json', 'one JSON object'),
   ).action(async (id: string, flags: Parameters<typeof resolveConnection>[0] & { json?: boolean }) => {
-    const found = await findSandbox(id, flags);
+    const found = await findReference('sandbox', id, flags);
     const info = await Sandbox.getInfo(found.id, found.connection);
     if (flags.json) {
       printJson(info);

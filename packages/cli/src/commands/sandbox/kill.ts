@@ -2,9 +2,9 @@ import { type ConnectionOptions, NotFoundError, Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReferences } from '../../find-reference.ts';
 import { printLine, report } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
-import { findSandboxes } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { all?: boolean; json?: boolean };
 
@@ -19,7 +19,7 @@ export function killSandboxCommand({ name = 'kill', alias = 'rm' } = {}): Comman
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], { all, json, ...flags }: Flags) => {
     if (all ? ids.length > 0 : ids.length === 0) throw new CliError('name the sandboxes, or give --all');
-    const { connection, ids: named } = await findSandboxes(ids, flags);
+    const { connection, ids: named } = await findReferences('sandbox', ids, flags);
     const toJson = json ? (killed: boolean) => ({ killed }) : undefined;
     if (!all) {
       const act = async (id: string): Promise<boolean> => {

@@ -1,8 +1,8 @@
 import type { LogEntry } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
-import { findSandbox } from './find-sandbox.ts';
 import { isOutput, readLog } from './read-log.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -30,7 +30,7 @@ A command in the background is always there, another one while no client reads i
 until a week after the end of the sandbox. "skerry sandbox events" shows what happened to it and to its processes.`,
       ),
   ).action(async (id: string, { timestamps, json, ...flags }: Flags) => {
-    const { connection, ...found } = await findSandbox(id, flags);
+    const { connection, ...found } = await findReference('sandbox', id, flags);
     for await (const entry of readLog(found.id, flags, connection)) {
       if (!isOutput(entry)) continue;
       if (json) printJson(entry);

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, NotFoundError, Sandbox, type SandboxMetric } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; watch?: boolean };
 
@@ -19,7 +19,7 @@ export function sandboxMetricsCommand(): Command {
       .option('-w, --watch', 'go on until the sandbox has ended')
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, flags: Flags) => {
-    const { connection, ...found } = await findSandbox(id, flags);
+    const { connection, ...found } = await findReference('sandbox', id, flags);
     if (!flags.json) printLine(toRow(HEAD));
     for await (const metric of readMetrics(found.id, connection, flags.watch ?? false)) {
       if (flags.json) printJson(metric);

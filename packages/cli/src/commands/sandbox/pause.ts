@@ -1,8 +1,8 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReferences } from '../../find-reference.ts';
 import { forEach } from '../for-each.ts';
-import { findSandboxes } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { memory: boolean; json?: boolean };
 
@@ -15,7 +15,7 @@ export function pauseSandboxCommand(): Command {
       .option('--no-memory', 'keep the files only')
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], flags: Flags) => {
-    const { connection, ...found } = await findSandboxes(ids, flags);
+    const { connection, ...found } = await findReferences('sandbox', ids, flags);
     const options = { ...connection, ...(flags.memory ? {} : { memory: false }) };
     await forEach({
       ids: found.ids,

@@ -1,9 +1,9 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReferences } from '../../find-reference.ts';
 import { forEach } from '../for-each.ts';
 import { parseTimeToLive } from '../parse-duration.ts';
-import { findSandboxes } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { timeout?: number; json?: boolean };
 
@@ -20,7 +20,7 @@ export function resumeSandboxCommand(): Command {
       )
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], flags: Flags) => {
-    const { connection, ...found } = await findSandboxes(ids, flags);
+    const { connection, ...found } = await findReferences('sandbox', ids, flags);
     const timeout = flags.timeout === undefined ? {} : { timeoutMs: flags.timeout * 1000 };
     await forEach({
       ids: found.ids,

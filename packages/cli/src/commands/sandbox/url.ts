@@ -1,9 +1,9 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
 import { parsePort } from '../parse-port.ts';
-import { findSandbox } from './find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -16,7 +16,7 @@ export function sandboxUrlCommand(): Command {
       .argument('<port>', 'port that a program in it listens on', parsePort)
       .option('--json', 'one JSON object'),
   ).action(async (id: string, port: number, flags: Flags) => {
-    const found = await findSandbox(id, flags);
+    const found = await findReference('sandbox', id, flags);
     const sandbox = await Sandbox.connect(found.id, found.connection);
     const url = sandbox.getUrl(port);
     if (flags.json) printJson({ sandboxId: sandbox.sandboxId, port, url });

@@ -1,8 +1,8 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
-import { findSandbox } from '../sandbox/find-sandbox.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   name?: string;
@@ -20,7 +20,7 @@ export function createSnapshotCommand(): Command {
       .option('--no-memory', 'capture the files only')
       .option('--json', 'one JSON object'),
   ).action(async (sandboxId: string, flags: Flags) => {
-    const { id, connection } = await findSandbox(sandboxId, flags);
+    const { id, connection } = await findReference('sandbox', sandboxId, flags);
     const snapshot = await Sandbox.createSnapshot(id, {
       ...connection,
       ...(flags.name === undefined ? {} : { name: flags.name }),

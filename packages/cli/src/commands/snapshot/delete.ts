@@ -1,6 +1,7 @@
 import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReferences } from '../../find-reference.ts';
 import { report } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
 
@@ -13,8 +14,8 @@ export function deleteSnapshotCommand(): Command {
       .description('delete snapshots')
       .argument('<id...>', 'ids or names of the snapshots')
       .option('--json', 'one JSON object a line'),
-  ).action(async (ids: string[], { json, ...flags }: Flags) => {
-    const connection = await resolveConnection(flags);
+  ).action(async (texts: string[], { json, ...flags }: Flags) => {
+    const { ids, connection } = await findReferences('snapshot', texts, flags);
     const act = async (id: string): Promise<boolean> => {
       const deleted = await snapshots.delete(id, connection);
       if (!deleted) process.exitCode = 1;

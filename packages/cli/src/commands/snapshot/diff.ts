@@ -1,6 +1,7 @@
 import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReferences } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -16,11 +17,10 @@ export function diffSnapshotsCommand(): Command {
       .argument('[to]', 'id or name')
       .option('--json', 'one JSON object a line'),
   ).action(async (first: string, second: string | undefined, flags: Flags) => {
-    const connection = await resolveConnection(flags);
-    const differences =
-      second === undefined
-        ? await snapshots.diff(first, connection)
-        : await snapshots.diff(second, { ...connection, from: first });
+    const texts = second === undefined ? [first] : [first, second];
+    const { ids, connection } = await findReferences(['sandbox', 'snapshot', 'template'], texts, flags);
+    const [to = first, from] = ids.toReversed();
+    const differences = await snapshots.diff(to, { ...connection, from });
     for (const difference of differences) {
       const { path, change, fields } = difference;
       const what = fields.length > 0 ? `  (${fields.join(', ')})` : '';

@@ -1,6 +1,7 @@
 import { NotFoundError, snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type Connection, resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { completeAll } from '../../find-reference.ts';
 import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toAge, toTable } from '../../table.ts';
 
@@ -25,8 +26,10 @@ export function listSnapshotsCommand(): Command {
       .option('-q, --quiet', 'ids only'),
   ).action(async ({ sandbox, name, json, quiet, ...flags }: Flags) => {
     const connection = await resolveConnection(flags);
+    const [sandboxId] = await completeAll(['sandbox'], sandbox === undefined ? [] : [sandbox], connection);
+    const [named] = await completeAll(['snapshot'], name === undefined ? [] : [name], connection);
     const rows: string[][] = [];
-    for await (const snapshot of snapshots.list({ ...connection, sandboxId: sandbox, name })) {
+    for await (const snapshot of snapshots.list({ ...connection, sandboxId, name: named })) {
       if (json) printJson(snapshot);
       else if (quiet) printLine(snapshot.snapshotId);
       else rows.push(...(await toRows(snapshot.snapshotId, connection)));

@@ -1,6 +1,7 @@
 import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
@@ -12,8 +13,9 @@ export function logSnapshotCommand(): Command {
       .description('show the ancestors of a snapshot')
       .argument('<id>', 'id or name of the snapshot')
       .option('--json', 'one JSON object a line'),
-  ).action(async (id: string, flags: Flags) => {
-    for (const entry of await snapshots.log(id, await resolveConnection(flags))) {
+  ).action(async (text: string, flags: Flags) => {
+    const { id, connection } = await findReference('snapshot', text, flags);
+    for (const entry of await snapshots.log(id, connection)) {
       const { buildId, snapshotId, sandboxId, createdAt, state } = entry;
       if (flags.json) printJson(entry);
       else

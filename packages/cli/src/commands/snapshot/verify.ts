@@ -1,6 +1,7 @@
 import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReferences } from '../../find-reference.ts';
 import { printLines } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
 
@@ -13,8 +14,8 @@ export function verifySnapshotCommand(): Command {
       .description('read whole snapshots, and report files that have changed since they were made')
       .argument('<id...>', 'ids or names of the snapshots')
       .option('--json', 'one JSON object a line'),
-  ).action(async (ids: string[], { json, ...flags }: Flags) => {
-    const connection = await resolveConnection(flags);
+  ).action(async (texts: string[], { json, ...flags }: Flags) => {
+    const { ids, connection } = await findReferences('snapshot', texts, flags);
     const act = async (id: string): Promise<string[]> => {
       const problems = await snapshots.verify(id, connection);
       if (problems.length > 0) process.exitCode = 1;

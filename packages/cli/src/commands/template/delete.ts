@@ -1,6 +1,7 @@
 import { templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReferences } from '../../find-reference.ts';
 import { report } from '../../output/print.ts';
 import { forEach } from '../for-each.ts';
 
@@ -13,8 +14,8 @@ export function deleteTemplateCommand(): Command {
       .description('delete templates')
       .argument('<template...>', 'names or ids of the templates; with a tag, only that tag')
       .option('--json', 'one JSON object a line'),
-  ).action(async (ids: string[], { json, ...flags }: Flags) => {
-    const connection = await resolveConnection(flags);
+  ).action(async (texts: string[], { json, ...flags }: Flags) => {
+    const { ids, connection } = await findReferences('template', texts, flags);
     const act = async (id: string): Promise<boolean> => {
       const deleted = await templates.delete(id, connection);
       if (!deleted) process.exitCode = 1;

@@ -1,11 +1,15 @@
 import { type TemplateInfo, templates } from '@skerry/sdk/template';
 import { CliError } from '../../cli-error.ts';
 import type { Connection } from '../../connection.ts';
+import { complete, toReferable } from '../../find-reference.ts';
 
-/** The template with that id or name, with or without namespace. Rejects with `CliError` when there is none. */
+/**
+ * The template with that name, with or without namespace, or whose id begins so. Rejects with `CliError` when there is none, and when
+ * there are several.
+ */
 export async function findTemplate(text: string, connection: Connection): Promise<TemplateInfo> {
-  const name = text.trim().toLowerCase();
   const all = await templates.list(connection);
+  const name = complete(text.trim().toLowerCase(), all.map(toReferable));
   const found = all.find(({ templateId, aliases, names }) =>
     [templateId, ...aliases, ...names].includes(name),
   );

@@ -1,7 +1,8 @@
 import { templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { delete?: boolean; json?: boolean };
@@ -15,9 +16,9 @@ export function tagTemplateCommand(): Command {
       .argument('[tag...]', 'the tags')
       .option('-d, --delete', 'remove the tags')
       .option('--json', 'one JSON object a line'),
-  ).action(async (template: string, tags: string[], { delete: remove, json, ...flags }: Flags) => {
+  ).action(async (text: string, tags: string[], { delete: remove, json, ...flags }: Flags) => {
     if (remove && tags.length === 0) throw new CliError('name the tags to remove');
-    const connection = await resolveConnection(flags);
+    const { id: template, connection } = await findReference('template', text, flags);
     if (remove) await templates.removeTags(template, tags, connection);
     else if (tags.length > 0) await templates.addTags(template, tags, connection);
     else

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../../connection.ts';
+import { findReference } from '../../../find-reference.ts';
 import { printJson, printLine } from '../../../output/print.ts';
 import { parsePort } from '../../parse-port.ts';
-import { findSandbox } from '../find-sandbox.ts';
 import { createForwarder } from './forwarder.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -26,7 +26,7 @@ export function openPortCommand(): Command {
       .option('--host <host>', 'address of this machine to listen on', '127.0.0.1')
       .option('--json', 'one JSON object when it serves'),
   ).action(async (id: string, port: number, flags: Flags) => {
-    const { connection, ...found } = await findSandbox(id, flags);
+    const { connection, ...found } = await findReference('sandbox', id, flags);
     const sandbox = await Sandbox.connect(found.id, connection);
     const server = createForwarder({
       origin: connection.sandboxUrl ?? sandbox.getUrl(port),
