@@ -1,18 +1,6 @@
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createMemory } from '@skerry/runtime/memory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureApiKey } from './api-key.ts';
-import { createPlatform, type Platform } from './app.ts';
-import { createSystemClock } from './clock.ts';
-import { createOneMachine } from './hosts/one-machine.ts';
 import { documentPaths } from './http/document.ts';
-import { createStore } from './store/sqlite.ts';
-import type { Store } from './store/store.ts';
+import { type ServedPlatform, servePlatform } from './testing/serve-platform.ts';
 
 const methods = new Set(['get', 'put', 'post', 'delete', 'patch']);
 /** But those of the address space of a sandbox, if there are any, which name servers of their own, and those without a key. */
@@ -24,46 +12,16 @@ const operations = Object.entries(documentPaths)
       .map(([method]) => ({ method: method.toUpperCase(), path })),
   );
 
-let folder: string;
-let store: Store;
-let platform: Platform;
-let server: Server;
-let key: string;
+let served: ServedPlatform;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'skerry-app-'));
-  store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
-  key = await ensureApiKey({ dataDir: folder, store, clock: createSystemClock() });
-  const silent = () => undefined;
-  platform = createPlatform({
-    hosts: createOneMachine({
-      runtime: createMemory({
-        dataDir: folder,
-        agent: () => (_request, response) => response.writeHead(204).end(),
-      }),
-    }),
-    store,
-    images: { base: { rootfs: '/' } },
-    secret: 'secret',
-    domain: null,
-    log: { debug: silent, info: silent, warn: silent, error: silent },
-  });
-  await platform.start();
-  server = createServer((request, response) => platform.routing(request, response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  served = await servePlatform();
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  server.close();
-  await platform.close();
-  await store.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => served.close());
 
 /** Without a body and with a made-up value for each parameter: whether the key is asked for does not depend on them. */
 const ask = async (method: string, path: string, headers: Record<string, string> = {}) => {
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}${path.replaceAll(/\{\w+\}/g, 'x')}`;
+  const url = `${served.baseUrl}${path.replaceAll(/\{\w+\}/g, 'x')}`;
   const response = await fetch(url, { method, headers });
   return { status: response.status, body: await response.text() };
 };
@@ -79,6 +37,6 @@ describe('every operation of the document', () => {
     const unknown = `e2b_${'0'.repeat(40)}`;
     expect(await ask(method, path, { 'x-api-key': unknown })).toMatchObject({ status: 401 });
     // So that not everything is answered so.
-    expect(await ask(method, path, { 'x-api-key': key })).not.toMatchObject({ status: 401 });
+    expect(await ask(method, path, { 'x-api-key': served.apiKey })).not.toMatchObject({ status: 401 });
   });
 });

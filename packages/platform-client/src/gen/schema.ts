@@ -1647,6 +1647,15 @@ export interface components {
             address: string;
             /** @description Never returned. */
             password?: string;
+            /** @description TLS to the proxy. */
+            tls?: {
+                /** @description Certificate of the authority, as PEM. */
+                caCert?: string;
+                /** @description `true` enables it. */
+                enabled: boolean;
+                /** @description Name that the certificate must have. */
+                serverName?: string;
+            };
             /** @description User name for the proxy. */
             username?: string;
         } | null;
@@ -1911,6 +1920,10 @@ export interface components {
              *     with 400.
              */
             network?: components["schemas"]["NetworkConfig"];
+            /** @description Containers beside the sandbox. Planned: a list that is not empty is refused with 400. */
+            sidecars?: {
+                [key: string]: unknown;
+            }[];
             /** @description Id, alias or `namespace/alias` of a template, each with an optional `:tag`, or the id of a snapshot. */
             templateID: string;
             /** @description Volumes to mount. Planned: a list that is not empty is refused with 400. */

@@ -24,6 +24,7 @@ const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
   ...(isEmpty(body.volumeMounts) ? [] : ['volumeMounts']),
   ...(isEmpty(body.iam?.tokens) ? [] : ['iam']),
   ...(isEmpty(body.mcp) ? [] : ['mcp']),
+  ...(isEmpty(body.sidecars) ? [] : ['sidecars']),
   ...listNetworkRefusals(body.network ?? {}).map((field) => `network.${field}`),
 ];
 
