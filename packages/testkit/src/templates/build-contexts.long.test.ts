@@ -287,7 +287,6 @@ describe('a step that copies files', () => {
   });
 
   it('takes 256 MiB through a server that grows by less than 64 MiB', async () => {
-    const registered = await builds.register('large');
     const content = Buffer.alloc(256 * MIB, 'large');
     const header = (await makeArchive([{ name: 'large', content: 'x'.repeat(1) }])).subarray(0, 512);
     header.write(`${content.length.toString(8).padStart(11, '0')} `, 124);
@@ -299,20 +298,24 @@ describe('a step that copies files', () => {
       for (let at = 0; at < content.length; at += MIB) yield content.subarray(at, at + MIB);
       yield Buffer.alloc(1024);
     };
-    const hash = toFilesHash('large');
+    const uploadAndBuild = async (name: string): Promise<void> => {
+      const registered = await builds.register(name);
+      const hash = toFilesHash(name);
+      expect(await builds.upload(registered.templateID, hash, archive() as never)).toBe(204);
+      const step = copyStep(hash, 'large', '/srv/large', '', '');
+      const done = await builds.build(registered, { fromTemplate: 'base', steps: [step] });
+      expect(done.reason).toBeUndefined();
+    };
     const server = createAgentProcess(stack.pid);
     // Begins the peak anew: proc_pid_clear_refs(5).
     const beforeBytes = () => {
       writeFileSync(`/proc/${stack.pid}/clear_refs`, '5');
       return server.peakBytes();
     };
-    // The first makes the heap of a server as large as uploads need it.
-    expect(await builds.upload(registered.templateID, toFilesHash('first'), archive() as never)).toBe(204);
+    // The first makes the heap of a server as large as uploads and builds need it.
+    await uploadAndBuild('first');
     const before = beforeBytes();
-    expect(await builds.upload(registered.templateID, hash, archive() as never)).toBe(204);
-    const step = copyStep(hash, 'large', '/srv/large', '', '');
-    const done = await builds.build(registered, { fromTemplate: 'base', steps: [step] });
-    expect(done.reason).toBeUndefined();
+    await uploadAndBuild('large');
     expect((server.peakBytes() - before) / MIB).toBeLessThan(64);
     expect(await readAll('large', 'stat -c %s /srv/large')).toBe(`${content.length}\n`);
   });
