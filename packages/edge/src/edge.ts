@@ -124,11 +124,15 @@ export const createEdge = (options: EdgeOptions): Edge => {
       sendNotFound(request, response, target);
       return;
     }
-    const message = isRefused(error)
-      ? 'The sandbox is running but port is not open'
-      : 'The sandbox is running but the connection closed before a response';
-    if (!isRefused(error)) failures.note(target, error);
-    sendError(request, response, { status: 502, message, target, namesPort: true });
+    const isClosed = isRefused(error);
+    if (!isClosed) failures.note(target, error);
+    sendError(request, response, {
+      status: 502,
+      message: 'The sandbox is running but port is not open',
+      target,
+      namesPort: true,
+      ...(!isClosed && { detail: 'the connection closed before a response' }),
+    });
   };
 
   const fail = (request: IncomingMessage, response: ServerResponse, cause: unknown): void => {

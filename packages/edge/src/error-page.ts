@@ -5,7 +5,10 @@ import type { Target } from './target.ts';
 /** An error response about a sandbox that the edge itself creates. */
 export interface EdgeError {
   readonly status: number;
+  /** Of a 502 one of the two texts of the protocol: clients tell by them whether the sandbox runs. */
   readonly message: string;
+  /** The finer cause, where the message is that of another one too. */
+  readonly detail?: string;
   readonly target: Target;
   /** Whether the JSON body contains the port: true where the port is the cause. */
   readonly namesPort?: boolean;
@@ -30,6 +33,7 @@ export const sendError = (request: IncomingMessage, response: ServerResponse, er
     message,
     ...(error.namesPort === true ? { port: target.port } : {}),
     code: status,
+    ...(error.detail === undefined ? {} : { detail: error.detail }),
     ...(error.connectionLimit === undefined ? {} : { connectionLimit: error.connectionLimit }),
   };
   sendJson(response, status, body);
@@ -108,7 +112,7 @@ const isNavigation = ({ headers }: IncomingMessage): boolean => {
 const acceptsJsonAlone = (accept: string): boolean =>
   accept.split(',').every((range) => /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i.test(range));
 
-const toPage = ({ status, message, target }: EdgeError): string => {
+const toPage = ({ status, message, detail, target }: EdgeError): string => {
   const id = escapeHtml(target.sandboxId);
   const text = escapeHtml(message);
   return `<!doctype html>
@@ -118,7 +122,7 @@ const toPage = ({ status, message, target }: EdgeError): string => {
 <title>${status} ${text}</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:15vh auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}</style>
 <h1>${text}</h1>
-<p>Sandbox <code>${id}</code>, port <code>${target.port}</code>.</p>
+<p>Sandbox <code>${id}</code>, port <code>${target.port}</code>${detail === undefined ? '' : `: ${escapeHtml(detail)}`}.</p>
 </html>
 `;
 };

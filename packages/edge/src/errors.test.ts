@@ -92,7 +92,15 @@ describe('errors', () => {
     await net.serveTcp(id, 3000, (socket) => socket.once('data', () => socket.destroy()));
     const answer = await ask({ host: host(3000) });
     expect(answer.status).toBe(502);
-    expect(JSON.parse(answer.text)).toMatchObject({ sandboxId: id, port: 3000, code: 502 });
+    // The text of a closed port: clients know two texts only.
+    expect(JSON.parse(answer.text)).toEqual({
+      sandboxID: id,
+      sandboxId: id,
+      message: 'The sandbox is running but port is not open',
+      port: 3000,
+      code: 502,
+      detail: 'the connection closed before a response',
+    });
   });
 
   it('limits the log when the server inside never answers', async () => {
@@ -117,7 +125,10 @@ describe('errors', () => {
       socket.end('HTTP/1.1 101 No\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
     );
     for (const port of [3000, 3001, 3002, 3003])
-      expect(await ask({ host: host(port) }), `port ${port}`).toMatchObject({ status: 502 });
+      expect(await ask({ host: host(port) }), `port ${port}`).toMatchObject({
+        status: 502,
+        text: expect.stringContaining('"The sandbox is running but port is not open"'),
+      });
   });
 
   it('answers 502 after at most one 100 Continue when the server inside sends interim responses without end', async () => {
