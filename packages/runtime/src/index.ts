@@ -2,6 +2,7 @@ export { prepareAgentFolder } from './drivers/agent-folder.ts';
 export {
   type DriverChoice,
   findLevelObstacle,
+  hasLevelWorked,
   hasSandboxes,
   type Remains,
   removeRemains,

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { defaultDataFolder } from '../data-folder.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
@@ -37,10 +37,11 @@ export function upCommand(): Command {
     await enterRootlessNamespace();
     await runInForeground(flags, async (foreground) => {
       const { startServer } = await import('../up.ts');
-      const { describeIsolation } = await import('./up/describe-isolation.ts');
+      const { describeIsolation, findLevelState } = await import('./up/describe-isolation.ts');
+      const hostOptions = toHostOptions(flags);
       const server = await startServer({
         ...(await toServingOptions(flags)),
-        ...toHostOptions(flags),
+        ...hostOptions,
         ...foreground,
         dataDir: flags.data,
         warm: toWarmCounts(flags),
@@ -48,9 +49,10 @@ export function upCommand(): Command {
         metricsListen: flags.metricsListen,
       });
       const { address } = server;
+      const programsDir = hostOptions.imagesDir ?? join(flags.data, 'images');
       const welcome = {
         address,
-        isolation: describeIsolation(flags.isolation),
+        isolation: await describeIsolation(flags.isolation, (other) => findLevelState(other, programsDir)),
         invocation: toInvocation(process.argv, process.env),
         dataDir: flags.data === defaultDataFolder() ? undefined : resolve(flags.data),
       };

@@ -6,6 +6,7 @@ export {
   describeRootlessNamespace,
   describeSockets,
   findLevelObstacle,
+  hasLevelWorked,
   hasSandboxes,
   limitsSwap,
   type ProbedRootless,

@@ -1,5 +1,5 @@
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
-import { findLevelObstacle } from '@skerry/runtime';
+import { findLevelObstacle, hasLevelWorked } from '@skerry/runtime';
 import { currentRootlessState } from '../../current-rootless-state.ts';
 
 /** What a level is for: the words of the first lines of README.md. */
@@ -8,18 +8,38 @@ const purposes: Record<IsolationLevel, string> = {
   gvisor: 'for hostile code',
 };
 
-/** Says what the level of a server is for, and which word starts one with each other level, or what prevents that on this host. */
-export function describeIsolation(level: IsolationLevel, findObstacle = findObstacleHere): string[] {
-  const others = isolationLevels
-    .filter((other) => other !== level)
-    .map((other) => {
-      const obstacle = findObstacle(other);
-      const note =
-        obstacle === undefined ? ' ("skerry doctor" tries it)' : ` does not start here: ${obstacle}`;
-      return `${purposes[other]}: --isolation ${other}${note}`;
-    });
-  return [`${level}, ${purposes[level]}`, ...others];
+/** What is known of a level on this host. */
+export interface LevelState {
+  /** Why it does not start. */
+  obstacle?: string | undefined;
+  /** Whether a server has started sandboxes with it here. */
+  hasWorked?: boolean;
 }
 
-const findObstacleHere = (level: IsolationLevel): string | undefined =>
-  findLevelObstacle(level, { rootless: currentRootlessState() !== undefined });
+/**
+ * Says what the level of a server is for, and which word starts one with each other level, and whether that works on this host. Starts
+ * nothing, as the server is ready and its user waits.
+ */
+export async function describeIsolation(
+  level: IsolationLevel,
+  findState: (level: IsolationLevel) => Promise<LevelState>,
+): Promise<string[]> {
+  const lines = [`${level}, ${purposes[level]}`];
+  for (const other of isolationLevels) {
+    if (other !== level)
+      lines.push(`${purposes[other]}: --isolation ${other} ${toNote(await findState(other))}`);
+  }
+  return lines;
+}
+
+function toNote({ obstacle, hasWorked = false }: LevelState): string {
+  if (obstacle !== undefined) return `does not start here: ${obstacle}`;
+  return hasWorked ? 'works here' : '(untried: see "skerry doctor")';
+}
+
+/** The state of a level on this host, whose servers keep the programs of sandboxes in that folder. */
+export async function findLevelState(level: IsolationLevel, programsDir: string): Promise<LevelState> {
+  const obstacle = findLevelObstacle(level, { rootless: currentRootlessState() !== undefined });
+  if (obstacle !== undefined) return { obstacle };
+  return { hasWorked: await hasLevelWorked(level, { programsDir }) };
+}

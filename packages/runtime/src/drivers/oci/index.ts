@@ -1,6 +1,6 @@
 export { toCriuCommand } from './criu/prepare-criu.ts';
 export { type OciPlace, type OciSettings, openOci } from './open.ts';
-export { findLevelObstacle } from './probes/level-obstacle.ts';
+export { findLevelObstacle, hasLevelWorked } from './probes/level-obstacle.ts';
 export { probeMounts } from './probes/mounts.ts';
 export type { ProbedRootless } from './probes/probed-rootless.ts';
 export { describeRootlessNamespace, probeRootless } from './probes/rootless.ts';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { prepareCriu } from './criu/prepare-criu.ts';
 import { openOci } from './open.ts';
+import { hasLevelWorked } from './probes/level-obstacle.ts';
 import { useOci } from './testing/oci-fixture.ts';
 
 const oci = useOci({ name: 'open', memory: true });
@@ -25,6 +26,8 @@ it('a driver that has proved that memory is kept leaves the folder of CRIU as it
   try {
     expect(runtime.features.pause.memory).toBe(true);
     expect(JSON.parse(await readFile(`${criuDir}-proof.json`, 'utf8'))).toMatchObject({ on: runtime.name });
+    expect(await hasLevelWorked('container', { programsDir: targetDir })).toBe(true);
+    expect(await hasLevelWorked('gvisor', { programsDir: targetDir })).toBe(false);
     expect(await prepareCriu({ targetDir })).toBe(criuDir);
   } finally {
     await close();

@@ -19,7 +19,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /** An age in a table. The columns behind it move with its length. */
 const age = /(?<= {2})(\d+)[smh](?= {2}|$)( *)/gm;
 
-/** Of another length in each run, at the end of a line. */
+/** Of another length in each run or on another host, at the end of a line. */
 const amounts: [RegExp, string][] = [
   [/\b\d+[smh] ago$/gm, '0s ago'],
   [/\(\d+ s\)/g, '(0 s)'],
@@ -29,6 +29,7 @@ const amounts: [RegExp, string][] = [
   [/^(disk {7})\d+ MiB$/gm, '$10 MiB'],
   [/\b\d+\.\d MiB +/g, '0.0 MiB  '],
   [/^(built .*) in \d+ s$/gm, '$1 in 0 s'],
+  [/(--isolation \w+) (?:works here|\(untried: see "skerry doctor"\))$/gm, '$1 works here'],
 ];
 
 /** Replaced by text of the same length, so that lines break where they did. */

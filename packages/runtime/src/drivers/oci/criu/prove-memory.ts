@@ -1,9 +1,9 @@
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { release, version } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import { isRuntimeError, RuntimeError } from '../../../error.ts';
 import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import type { Instance, InstanceSettings, Runtime } from '../../../runtime.ts';
+import { keepProof, type ProofPlace, readProof, toProof } from './kept-proof.ts';
 
 const MIB = 2 ** 20;
 
@@ -102,32 +102,16 @@ const proveUnlessExhausted = async (runtime: Runtime, options: { rootfs: string 
   }
 };
 
-/** Raise it when the proof covers more, so that a host with an older proof runs it again. */
-const PROOF_VERSION = 2;
-
 /**
  * Proves by a pause and a resume that memory can be kept here: once for each kernel and program. Rejects with the
  * failure; that is tried again every time, and at once when the host had no room.
  */
 export const ensureMemoryProof = async (
   runtime: Runtime,
-  options: { program: string; proofPath: string; rootfs: string },
+  { rootfs, ...place }: ProofPlace & { rootfs: string },
 ): Promise<void> => {
-  const { program, proofPath: path, rootfs } = options;
-  const { size, mtimeMs } = await stat(program);
-  const proof = JSON.stringify({
-    version: PROOF_VERSION,
-    kernel: [release(), version()],
-    program: [size, mtimeMs],
-    on: runtime.name,
-  });
-  if ((await readFile(path, 'utf8').catch(() => '')) === proof) return;
+  const proof = { ...(await toProof(place.program)), on: runtime.name };
+  if (isDeepStrictEqual(await readProof(place.proofPath), proof)) return;
   await proveUnlessExhausted(runtime, { rootfs });
-  const next = `${path}.${process.pid}`;
-  try {
-    await writeFile(next, proof);
-    await rename(next, path);
-  } catch {
-    // Where the folder cannot be written, the proof runs again at the next start.
-  }
+  await keepProof(place.proofPath, proof);
 };
