@@ -13,8 +13,8 @@ export interface Runtime {
   /**
    * Resolves when the agent inside accepts on its control channel. Leaves nothing behind when it rejects: with
    * `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the agent did not start in
-   * time or the signal aborted, `not_found` for an unknown snapshot, `damaged` for an incomplete or changed one, and
-   * otherwise with `internal`.
+   * time or the signal aborted, `unsupported` for a level that this host does not run, `not_found` for an unknown
+   * snapshot, `damaged` for an incomplete or changed one, and otherwise with `internal`.
    */
   create(spec: InstanceSpec, options?: { signal?: AbortSignal }): Promise<Instance>;
   /** Also finds an instance that an earlier process made. Rejects with `not_found`. */
@@ -29,7 +29,11 @@ export interface Runtime {
   close(): Promise<void>;
 }
 
-export type InstanceSpec = InstanceSettings & InstanceOrigin;
+export type InstanceSpec = InstanceSettings &
+  InstanceOrigin & {
+    /** The weakest level that is enough; a snapshot may need a higher one. Default: that of the snapshot, or of the features. */
+    isolation?: IsolationLevel;
+  };
 
 /** What the files of an instance are at its start. */
 export type InstanceOrigin =
@@ -232,7 +236,7 @@ export interface Usage {
 
 /** What this driver can do on this host, found out by trying. Plain data. */
 export interface Features {
-  /** What stands between the sandbox and the host's kernel. */
+  /** What stands between a sandbox and the host's kernel, where its create names no level. */
   level: IsolationLevel;
   /** Whether programs run inside. Without, a sandbox is its agent and the files of its image. */
   programs: boolean;

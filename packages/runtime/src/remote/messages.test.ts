@@ -36,6 +36,12 @@ it('keeps every field of a spec', () => {
   const { id, hostname, limits, network } = spec;
   const settings = { id, hostname, limits, network };
   expect(sendSpec({ ...settings, snapshot: 'whole' })).toEqual({ ...settings, snapshot: 'whole' });
+  expect(sendSpec({ ...spec, isolation: 'gvisor' })).toEqual({ ...spec, isolation: 'gvisor' });
+});
+
+it('refuses an unknown level', () => {
+  const request = create(wire.CreateRequestSchema, { spec: { ...toSpecMessage(spec), isolation: 'none' } });
+  expect(() => receiveSpec(request)).toThrow('no isolation level: "none"');
 });
 
 it.each([1.5, -1, Number.NaN, 2 ** 60])('refuses %d bytes of memory, naming the field', (memoryBytes) => {

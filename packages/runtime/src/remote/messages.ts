@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { isolationLevels } from '@skerry/contract/isolation';
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import type { AddressedInstance, GuestSockets } from '../drivers/guest-socket.ts';
 import { parseImagePath } from '../drivers/instance-spec.ts';
 import { toPathBytes, toPathText } from '../drivers/path-text.ts';
@@ -63,11 +63,10 @@ export function parseRun({ run }: { run?: wire.Run | undefined }): Run {
 }
 
 export const parseFeatures = ({ features }: wire.DescribeResponse): Features => {
-  const level = isolationLevels.find((one) => one === features?.level);
   const { pause, snapshot, limits } = features ?? {};
-  if (!features || !level || !pause || !snapshot || !limits) throw malformed('features');
+  if (!features || !pause || !snapshot || !limits) throw malformed('features');
   return {
-    level,
+    level: parseLevel(features.level),
     programs: features.programs,
     pause: { memory: pause.memory, filesystem: pause.filesystem },
     snapshot: { memory: snapshot.memory, filesystem: snapshot.filesystem },
@@ -82,12 +81,19 @@ export const parseFeatures = ({ features }: wire.DescribeResponse): Features => 
   };
 };
 
+const parseLevel = (name: string): IsolationLevel => {
+  const level = isolationLevels.find((one) => one === name);
+  if (level === undefined) throw malformed(`no isolation level: ${JSON.stringify(name).slice(0, 100)}`);
+  return level;
+};
+
 export const toSpecMessage = (spec: InstanceSpec): MessageInitShape<typeof wire.InstanceSpecSchema> => {
-  const { id, hostname, limits, network } = spec;
+  const { id, hostname, limits, network, isolation } = spec;
   return {
     id,
     hostname,
     network: JSON.stringify(network),
+    ...(isolation && { isolation }),
     limits: {
       cpuCount: limits.cpuCount,
       memoryBytes: toUint64(limits.memoryBytes, 'limits.memoryBytes'),
@@ -103,7 +109,7 @@ export const toSpecMessage = (spec: InstanceSpec): MessageInitShape<typeof wire.
 
 /** Parses the spec of an instance. Throws `internal`, naming the field. */
 export const parseSpec = ({ spec }: wire.CreateRequest): InstanceSpec => {
-  const { id, hostname, limits, network, origin } = spec ?? {};
+  const { id, hostname, limits, network, isolation, origin } = spec ?? {};
   if (!id || !hostname || !limits || network === undefined) throw malformed('no spec');
   return {
     ...(origin?.case === 'snapshot'
@@ -118,6 +124,7 @@ export const parseSpec = ({ spec }: wire.CreateRequest): InstanceSpec => {
       processCount: Number(limits.processCount),
     },
     network: parseNetwork({ network }),
+    ...(isolation !== undefined && { isolation: parseLevel(isolation) }),
   };
 };
 

@@ -51,6 +51,14 @@ it('ends a run by a crash: its listeners are called, its connections end, and on
   expect(await readdir(join(dataDir, 'sandboxes'))).toEqual([]);
 });
 
+it('refuses a level that it does not have, and leaves nothing', async () => {
+  await expect(runtime.create({ ...toSpec('one'), isolation: 'gvisor' })).rejects.toMatchObject({
+    code: 'unsupported',
+    message: 'sandbox one is of level gvisor, which this host does not run',
+  });
+  await expect(runtime.get('one')).rejects.toMatchObject({ code: 'not_found' });
+});
+
 it('refuses a connection to a port, as no program listens inside', async () => {
   const instance = await runtime.create(toSpec('one'));
   await expect(instance.connect(8080)).rejects.toMatchObject({ code: 'refused' });

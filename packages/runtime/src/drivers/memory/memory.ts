@@ -72,7 +72,12 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
   };
 
   const make = async (spec: InstanceSpec, signal: AbortSignal | undefined): Promise<MemoryInstance> => {
-    const { id } = spec;
+    const { id, isolation = features.level } = spec;
+    if (isolation !== features.level)
+      throw new RuntimeError(
+        'unsupported',
+        `sandbox ${id} is of level ${isolation}, which this host does not run`,
+      );
     const rootfs = toRootfs(spec);
     if (!(await stat(rootfs)).isDirectory()) throw new RuntimeError('internal', `${rootfs} is no folder`);
     const folder = join(dataDir, 'sandboxes', id);

@@ -18,7 +18,6 @@ import { requireRoom } from './disk/require-room.ts';
 import { type SandboxFolder, toSandboxesDir, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
-import { toRecordLevel } from './levels.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { openOrigin } from './snapshots/origin.ts';
 
@@ -58,7 +57,6 @@ export const createSandbox = async (
       ...origin,
       birthId: randomUUID(),
       runId: randomUUID(),
-      ...toRecordLevel(host),
       slot,
       diskBaseId: diskBaseId ?? host.toBaseId(slot),
       phase: 'starting',

@@ -8,7 +8,8 @@ import { verifyDisk } from './disk/kept-disk.ts';
 import { requireRoomFor } from './disk/require-room.ts';
 import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
-import { requireLevel } from './levels.ts';
+import { levelOf } from './levels.ts';
+import { chooseLevel } from './opened-levels.ts';
 import type { SandboxRecord } from './record.ts';
 import { toStepError } from './step-error.ts';
 
@@ -70,7 +71,7 @@ export const exportSnapshot = async (
   if (!host.capturesDisks) throw new RuntimeError('unsupported', 'this host has no snapshots');
   try {
     const { contents, folder } = await host.snapshots.openFiles(id);
-    requireLevel(host, contents, `snapshot ${id}`);
+    chooseLevel(host, [levelOf(contents).name], `snapshot ${id}`);
     const { diskBaseId: baseId, rootfs } = contents;
     return await writeFiles(host, { image: folder.image, baseId, rootfs }, options);
   } catch (error) {

@@ -1,41 +1,36 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
+import { RuntimeError } from '../../error.ts';
 import { readHostAllowance } from './cgroup/host-allowance.ts';
-import type { HostClass } from './compatibility/compatibility-class.ts';
 import { createHostClassReader } from './compatibility/read-host-class.ts';
-import type { HostAllowance, SeccompInput } from './container/bundle.ts';
+import type { HostAllowance } from './container/bundle.ts';
 import {
   findOciRuntime,
   type OciRuntime,
   type OciRuntimeName,
-  type Sentry,
+  ociRuntimeNames,
 } from './container/oci-runtime.ts';
 import { compileSeccomp } from './container/seccomp.ts';
 import { createSettingsCover } from './criu/cover-settings.ts';
-import { type Criu, findCriu } from './criu/criu.ts';
+import { findCriu } from './criu/criu.ts';
 import { createRunsc } from './gvisor/runsc.ts';
 import type { HostBackend, RootlessOptions } from './host-backend.ts';
 import { levels } from './levels.ts';
+import type { LevelHost, OpenedLevel } from './opened-levels.ts';
 import { createRootBackend } from './root-backend.ts';
 import { createRootlessBackend } from './rootless-backend.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
 
 /** What the driver has found out about this host and its own data folder; the same for all sandboxes. */
-export interface OciHost extends HostBackend {
+export interface OciHost extends HostBackend, LevelHost {
   readonly dataDir: string;
   readonly stateDir: string | undefined;
-  readonly runtime: OciRuntime;
-  readonly seccomp: SeccompInput;
   readonly allowance: HostAllowance;
   readonly snapshots: OciSnapshots;
-  /** One of the two keeps memory, or neither. */
-  readonly criu: Criu | undefined;
-  readonly sentry: Sentry | undefined;
-  /** See `createHostClassReader`. */
-  readonly readClass: () => Promise<HostClass | undefined>;
   /** Mounts copies over the kernel's settings, in private mounts. */
   readonly coverSettings: () => void;
 }
 
-/** @throws RuntimeError `unsupported` when the host lacks an OCI runtime */
+/** @throws RuntimeError `unsupported` when the host lacks the OCI runtime of the default level */
 export const readHost = (options: {
   dataDir: string;
   stateDir?: string | undefined;
@@ -43,28 +38,47 @@ export const readHost = (options: {
   runscPath?: string | undefined;
   criuDir?: string | undefined;
   keepsMemory?: boolean | undefined;
+  level?: IsolationLevel | undefined;
+  minimumLevel?: IsolationLevel | undefined;
   rootless?: RootlessOptions | undefined;
 }): OciHost => {
   const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, rootless } = options;
+  const { level: defaultLevel = runscPath ? 'gvisor' : 'container' } = options;
+  const { minimumLevel = defaultLevel } = options;
   const backend = rootless ? createRootlessBackend({ dataDir, rootless }) : createRootBackend({ dataDir });
-  const allowance = readHostAllowance();
-  const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(backend, ociRuntime && [ociRuntime]);
-  const { checkpointer } = levels[runtime.level];
-  const criu = backend.makesCgroups && checkpointer === 'criu' ? findCriu(criuDir) : undefined;
-  const sentry = keepsMemory ? runtime.sentry : undefined;
+  const names = ociRuntime ? [ociRuntime] : ociRuntimeNames;
+  const runtimes = [findOciRuntime(backend, names), runscPath && createRunsc(runscPath)];
+  const open = (runtime: OciRuntime): OpenedLevel => {
+    const { level, seccompProfile: profile } = runtime;
+    const { checkpointer } = levels[level];
+    const criu = backend.makesCgroups && checkpointer === 'criu' ? findCriu(criuDir) : undefined;
+    const sentry = keepsMemory ? runtime.sentry : undefined;
+    return {
+      runtime,
+      seccomp: runtime.takesSeccompProgram ? { program: compileSeccomp(profile) } : { profile },
+      criu,
+      sentry,
+      readClass: createHostClassReader({ criu, sentry, cgroups: backend.cgroups, level }),
+    };
+  };
+  const opened = Object.fromEntries(
+    runtimes.flatMap((runtime) => (runtime ? [[runtime.level, open(runtime)]] : [])),
+  ) as OciHost['levels'];
+  if (opened[defaultLevel] === undefined) throw new RuntimeError('unsupported', missing[defaultLevel](names));
   return {
     ...backend,
     dataDir,
     stateDir,
-    runtime,
-    seccomp: runtime.takesSeccompProgram
-      ? { program: compileSeccomp(runtime.seccompProfile) }
-      : { profile: runtime.seccompProfile },
-    allowance,
-    criu,
-    sentry,
-    readClass: createHostClassReader({ criu, sentry, cgroups: backend.cgroups, level: runtime.level }),
+    levels: opened,
+    defaultLevel,
+    minimumLevel,
+    allowance: readHostAllowance(),
     snapshots: createSnapshots(dataDir),
     coverSettings: createSettingsCover(`${dataDir}/run`),
   };
+};
+
+const missing: Record<IsolationLevel, (names: readonly OciRuntimeName[]) => string> = {
+  container: (names) => `no OCI runtime is installed: ${names.join(' or ')}`,
+  gvisor: () => 'there is no runsc',
 };

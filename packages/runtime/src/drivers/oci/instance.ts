@@ -93,10 +93,9 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   };
 
   const requireWriter = (): MemoryWriter => {
-    const { criu, sentry } = host;
-    const { checkpointer } = levelOf(run.record);
-    if (sentry && checkpointer === 'sentry') return { sentry };
-    if (criu && checkpointer === 'criu') return { criu };
+    const { criu, sentry } = host.levels[levelOf(run.record).name] ?? {};
+    if (sentry) return { sentry };
+    if (criu) return { criu };
     throw new RuntimeError('unsupported', `the memory of sandbox ${id} cannot be kept on this host`);
   };
 

@@ -1,5 +1,4 @@
-import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
-import { RuntimeError } from '../../error.ts';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 
 /** An isolation level, as far as the driver treats its sandboxes in another way than those of the others. */
 export interface Level {
@@ -23,21 +22,3 @@ export const levels: Readonly<Record<IsolationLevel, Level>> = {
 
 /** Returns the level of a record, and the weakest for a sandbox that has none yet. */
 export const levelOf = (record: RecordedLevel | undefined): Level => levels[record?.level ?? 'container'];
-
-/** What a level is read from: the program of a host that starts sandboxes. */
-interface LevelHost {
-  runtime: { readonly level: IsolationLevel };
-}
-
-/** The level of a host, as a record stores it. */
-export const toRecordLevel = ({ runtime }: LevelHost): RecordedLevel => levels[runtime.level].recorded;
-
-/**
- * A sandbox never starts at a weaker level than it has run at: the level was chosen because its code is not trusted. Throws `unsupported`,
- * naming it, when this host would do that.
- */
-export const requireLevel = ({ runtime }: LevelHost, record: RecordedLevel, name: string): void => {
-  const { name: needed } = levelOf(record);
-  if (isolationLevels.indexOf(runtime.level) < isolationLevels.indexOf(needed))
-    throw new RuntimeError('unsupported', `${name} is of level ${needed}, which this host does not run`);
-};

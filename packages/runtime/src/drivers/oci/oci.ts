@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createTurns } from '@skerry/contract/turns';
 import { RuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
@@ -19,6 +20,8 @@ import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import type { RootlessOptions } from './host-backend.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
+import { levels } from './levels.ts';
+import { openedLevel } from './opened-levels.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import { compareTrees } from './snapshots/compare-trees.ts';
@@ -40,8 +43,12 @@ export interface OciOptions {
   startTimeoutMs?: number;
   /** Default: crun, or runc when that is missing. */
   ociRuntime?: OciRuntimeName;
-  /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
+  /** What `prepareRunsc` resolved with; sandboxes of level `gvisor` need it. */
   runscPath?: string | undefined;
+  /** Of a sandbox whose create names none. Default: `gvisor` with `runscPath`, else `container`. */
+  level?: IsolationLevel | undefined;
+  /** No run begins below it. Default: `level`. */
+  minimumLevel?: IsolationLevel | undefined;
   /** The folder in which the servers of this host reserve slots, when it is not the usual one. */
   stateDir?: string;
   /** Whether memory is kept at level `gvisor`. */
@@ -73,10 +80,10 @@ const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '--v8-pool-size=1', 
 /**
  * Runs sandboxes as OCI containers, without a daemon: a bundle made here, started by crun (or runc). Needs root, of the
  * host or of a rootless namespace.
- * @throws RuntimeError `unsupported` when this host has no OCI runtime
+ * @throws RuntimeError `unsupported` when this host has no OCI runtime for the default level
  */
 export const createOci = (options: OciOptions): OciDriver => {
-  const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 60_000, stateDir } = options;
+  const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 60_000 } = options;
   // These characters would end a mount option and begin another.
   if (!isAbsolute(dataDir) || /[,:\\\s]/.test(dataDir)) {
     throw new RuntimeError(
@@ -84,11 +91,11 @@ export const createOci = (options: OciOptions): OciDriver => {
       'the data folder must be an absolute path without comma, colon, backslash, space',
     );
   }
-  const { ociRuntime, runscPath, criuDir, keepsMemory, rootless } = options;
-  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory, rootless });
-  const hasMemory = host.criu !== undefined || host.sentry !== undefined;
+  const host = readHost(options);
+  const { runtime, criu, sentry } = openedLevel(host, levels[host.defaultLevel].recorded);
+  const hasMemory = criu !== undefined || sentry !== undefined;
   const features: Features = {
-    level: host.runtime.level,
+    level: host.defaultLevel,
     programs: true,
     pause: { memory: hasMemory, filesystem: true },
     snapshot: { memory: hasMemory, filesystem: host.capturesDisks },
@@ -204,7 +211,7 @@ export const createOci = (options: OciOptions): OciDriver => {
   };
 
   return {
-    name: `oci-${host.runtime.name}`,
+    name: `oci-${runtime.name}`,
     features,
     create: async (spec, { signal } = {}) => {
       const { id } = spec;

@@ -12,7 +12,8 @@ import { verifyDisk } from './disk/kept-disk.ts';
 import { requireRoom } from './disk/require-room.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
-import { requireLevel, toRecordLevel } from './levels.ts';
+import { levelOf } from './levels.ts';
+import { chooseLevel } from './opened-levels.ts';
 import { keepRecord, type SandboxRecord } from './record.ts';
 
 /**
@@ -28,7 +29,7 @@ export const beginResume = async (
   const { dataDir, stateDir } = host;
   const { id, rootfs } = record.spec;
   const folder = toSandboxFolder(dataDir, id);
-  requireLevel(host, record, `sandbox ${id}`);
+  const level = chooseLevel(host, [levelOf(record).name], `sandbox ${id}`);
   requireRoom(dataDir);
   await Promise.all([verifyDisk(host.disks, folder.image, record.kept), verifyImage(rootfs)]);
   // The slot of its disk: the owners need not be shifted there.
@@ -41,7 +42,7 @@ export const beginResume = async (
       ...rest,
       phase: 'resuming',
       runId: randomUUID(),
-      ...toRecordLevel(host),
+      ...level.recorded,
       slot,
       ...(memory && { memory }),
     };

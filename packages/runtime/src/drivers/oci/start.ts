@@ -11,7 +11,8 @@ import { waitForEntry } from './container/ready.ts';
 import { writeBootId } from './container/write-boot-id.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
-import { levels } from './levels.ts';
+import { levelOf } from './levels.ts';
+import { openedLevel } from './opened-levels.ts';
 import type { SandboxRecord } from './record.ts';
 
 export interface StartOptions {
@@ -79,23 +80,24 @@ const writeBundle = (
   userNamespace: number,
 ): void => {
   const { spec } = record;
+  const { runtime, seccomp } = openedLevel(host, record);
   const config = toBundleConfig({
     hostname: spec.hostname,
     limits: spec.limits,
     root: folder.root,
     agentDir,
     guestDir: folder.guest,
-    bootIdFile: host.runtime.mountsBelowProc ? folder.bootId : undefined,
+    bootIdFile: runtime.mountsBelowProc ? folder.bootId : undefined,
     command,
     baseId: host.toBaseId(record.slot),
-    userNamespace: host.runtime.joinsUserNamespace ? `/proc/${process.pid}/fd/${userNamespace}` : undefined,
-    processLimit: host.runtime.toProcessLimit(spec.limits.processCount),
-    keepsTmp: host.runtime.takesTmp,
+    userNamespace: runtime.joinsUserNamespace ? `/proc/${process.pid}/fd/${userNamespace}` : undefined,
+    processLimit: runtime.toProcessLimit(spec.limits.processCount),
+    keepsTmp: runtime.takesTmp,
     cgroupPath: host.cgroup(spec.id).path,
     limitsSwap: host.cgroups.limitsSwap,
-    seccomp: host.seccomp,
+    seccomp,
     // runc would need CAP_SYS_RESOURCE to set limits. With runc the sandbox inherits the limits of this process, which are equal.
-    setsLimits: host.runtime.name !== 'runc',
+    setsLimits: runtime.name !== 'runc',
     host: host.allowance,
   });
   writeFileSync(folder.config, JSON.stringify(config), { mode: 0o600 });
@@ -141,7 +143,7 @@ const runContainer = async (options: {
   const { id, network, limits } = record.spec;
   try {
     const memberFiles = await host.prepareCgroup(id, limits);
-    await host.runtime.start({
+    await openedLevel(host, record).runtime.start({
       id,
       folder,
       agentDir,
@@ -152,7 +154,7 @@ const runContainer = async (options: {
           pid,
           slot: record.slot,
           policy: network,
-          hasOwnStack: levels[host.runtime.level].hasOwnStack,
+          hasOwnStack: levelOf(record).hasOwnStack,
           signal,
           stateDir: host.stateDir,
           ...host.surroundings,

@@ -36,7 +36,7 @@ const openBackend = async ({ id }: Pick<Instance, 'id'>) => {
   const host = readHost({ dataDir, criuDir: oci.criuDir });
   const folder = toSandboxFolder(dataDir, id);
   const record = await readRecord(folder.record);
-  const { criu } = host;
+  const criu = host.levels.container?.criu;
   if (criu === undefined || record === undefined) throw new Error('nothing to keep memory with');
   return { host, folder, record, criu };
 };

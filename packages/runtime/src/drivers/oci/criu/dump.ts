@@ -7,6 +7,7 @@ import { createLivenessPipe } from '../container/liveness-pipe.ts';
 import { readPid } from '../container/read-pid.ts';
 import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
+import { openedLevel } from '../opened-levels.ts';
 import type { SandboxRecord } from '../record.ts';
 import { toStepError } from '../step-error.ts';
 import type { Checkpoint } from './checkpoint.ts';
@@ -34,14 +35,15 @@ export const dumpMemory = async (
   await mkdir(imagesDir, { mode: 0o700 });
   const cgroup = host.cgroup(record.spec.id);
   const pids = await cgroup.members();
-  const hostClass = host.readClass();
+  const { runtime, readClass } = openedLevel(host, record);
+  const hostClass = readClass();
   try {
     requireProgramFiles(pids);
     await requireUntraced(pids);
     await readySockets(pids, folder);
     const pid = readPid(folder);
     const livenessPipeId = await readLivenessPipeId(folder, pid);
-    const hasBootId = host.runtime.mountsBelowProc;
+    const hasBootId = runtime.mountsBelowProc;
     const { line, writeFd } = createLivenessPipe(folder.dumpPipe);
     // Loaded when it is first needed, while CRIU writes: a helper that makes sandboxes and pauses none starts without
     // protobuf.

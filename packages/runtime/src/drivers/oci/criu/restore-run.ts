@@ -4,6 +4,7 @@ import { waitForEntry } from '../container/ready.ts';
 import { toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
 import type { Run } from '../instance.ts';
+import { openedLevel } from '../opened-levels.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from '../record.ts';
 import { startSandbox } from '../start.ts';
 import { toStepError } from '../step-error.ts';
@@ -79,7 +80,7 @@ const toRestore = (options: RestoreRunOptions): Restore | undefined => {
   const { host, record, memory, agentDir, command, signal, prepareDisk } = options;
   const { id } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
-  const { criu, sentry } = host;
+  const { criu, sentry } = openedLevel(host, record);
   if (isCriuMemory(memory)) {
     // A new boot id from here on: the original sandbox may be running as well.
     const bootId = record.phase === 'starting' ? `${record.runId}\n` : memory.bootId;

@@ -10,6 +10,8 @@ import { readHostBootId } from '../criu/dump.ts';
 import { toMemoryDeadlineMs } from '../criu/memory-deadline.ts';
 import { toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
+import { levelOf } from '../levels.ts';
+import { openedLevel } from '../opened-levels.ts';
 import type { SandboxRecord } from '../record.ts';
 import { toStepError } from '../step-error.ts';
 
@@ -37,7 +39,7 @@ export const holdSentry = async <T>(
   await rm(folder.memory, { recursive: true, force: true });
   // Also shows a process after a crash that something may be stopped.
   await mkdir(folder.memory, { mode: 0o700 });
-  const hostClass = host.readClass();
+  const hostClass = openedLevel(host, record).readClass();
   try {
     await mkdir(imagesDir, { mode: 0o700, recursive: true });
     // A program that stops something outlives this process when it is killed.
@@ -79,13 +81,15 @@ const TRY_AFTER_MS = 100;
  * `unavailable` when everything runs, but the agent does not respond; otherwise something may be stopped, and a later
  * call may try again.
  */
-export const releaseSentry = async (host: OciHost, { spec: { id } }: SandboxRecord): Promise<void> => {
+export const releaseSentry = async (host: OciHost, record: SandboxRecord): Promise<void> => {
+  const { id } = record.spec;
+  const sentry = host.levels[levelOf(record).name]?.runtime.sentry;
   const folder = toSandboxFolder(host.dataDir, id);
   for (let tries = 1; ; tries++) {
     const container = { id, folder, signal: AbortSignal.timeout(RELEASE_DEADLINE_MS) };
     try {
-      await host.runtime.sentry?.release(container);
-      await host.runtime.sentry?.reopen(container);
+      await sentry?.release(container);
+      await sentry?.reopen(container);
       break;
     } catch (error) {
       if (isRuntimeError(error, 'unavailable')) {

@@ -9,7 +9,9 @@ import { prepareAgentFolder } from '../../agent-folder.ts';
 import type { OciRuntime, OciRuntimeName } from '../container/oci-runtime.ts';
 import { prepareRunsc } from '../gvisor/prepare-runsc.ts';
 import { readHost } from '../host.ts';
+import { levels } from '../levels.ts';
 import { createOci } from '../oci.ts';
+import { openedLevel } from '../opened-levels.ts';
 import type { ProbedRootless } from './probed-rootless.ts';
 
 /**
@@ -136,9 +138,10 @@ async function checkLimits(options: {
   id: string;
 }): Promise<string> {
   const host = readHost({ dataDir: options.dataDir, ...options.driver, ...options.rootless });
+  const { runtime } = openedLevel(host, levels[host.defaultLevel].recorded);
   const { version, trees } = host.cgroups;
   const root = version === 2 ? (trees[0] ?? '') : '/sys/fs/cgroup';
-  for (const [controller, file, expected] of toLimitFiles(host.runtime)[version]) {
+  for (const [controller, file, expected] of toLimitFiles(runtime)[version]) {
     if (file === 'cpu.max' && !host.limits.cpu) continue;
     const path = join(root, controller, host.cgroup(options.id).path, file);
     const actual = (await readFile(path, 'utf8')).trim();

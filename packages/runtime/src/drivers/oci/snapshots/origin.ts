@@ -4,7 +4,8 @@ import { type Checkpoint, isCriuMemory, shareImages } from '../criu/checkpoint.t
 import { copyDisk } from '../disk/copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
-import { requireLevel } from '../levels.ts';
+import { levelOf, type RecordedLevel } from '../levels.ts';
+import { chooseLevel, openedLevel } from '../opened-levels.ts';
 import type { SandboxRecord } from '../record.ts';
 import { reopenDisk } from '../resume.ts';
 import { makeDisk } from '../start.ts';
@@ -16,6 +17,7 @@ export interface Origin {
   /** The part of its record about that. */
   readonly rootfs: string;
   readonly snapshot?: SnapshotId;
+  readonly level?: NonNullable<RecordedLevel['level']>;
   /** The processes to restore, and the agent's folder that they need. */
   readonly memory?: Checkpoint;
   readonly agentDir?: string;
@@ -29,13 +31,15 @@ export interface Origin {
 
 /**
  * Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk has another size,
- * `unsupported` when this host cannot restore it, or only at a lower level.
+ * `unsupported` when this host cannot restore it, or only at a lower level, or its memory only at a lower one than is asked for.
  */
 export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Origin> => {
+  const { isolation: asked } = spec;
   if ('rootfs' in spec) {
     const { rootfs } = spec;
     return {
       rootfs,
+      ...chooseLevel(host, [asked ?? host.defaultLevel], `sandbox ${spec.id}`).recorded,
       diskBaseId: undefined,
       prepareMemory: () => {},
       prepareDisk: (record) => makeDisk(host, record),
@@ -44,15 +48,23 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
   const { snapshot } = spec;
   const origin = await host.snapshots.open(snapshot);
   const { rootfs, diskBaseId, diskBytes, memory, agentDir } = origin.contents;
-  requireLevel(host, origin.contents, `snapshot ${snapshot}`);
+  const own = levelOf(origin.contents);
+  const level = chooseLevel(host, asked ? [own.name, asked] : [own.name], `snapshot ${snapshot}`);
   if (diskBytes !== spec.limits.diskBytes) {
     throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
   }
-  if (memory && !(isCriuMemory(memory) ? host.criu : host.sentry))
+  if (memory && level.name !== own.name)
+    throw new RuntimeError(
+      'unsupported',
+      `the memory of snapshot ${snapshot} is of level ${own.name}, and cannot be restored at level ${level.name}`,
+    );
+  const { criu, sentry } = openedLevel(host, level.recorded);
+  if (memory && !(isCriuMemory(memory) ? criu : sentry))
     throw new RuntimeError('unsupported', 'this host cannot restore the memory of a snapshot');
   return {
     rootfs,
     snapshot,
+    ...level.recorded,
     diskBaseId,
     ...(memory && { memory }),
     ...(agentDir !== undefined && { agentDir }),

@@ -16,6 +16,7 @@ import { describeSealedDisk } from '../../disk/sealed-disk.ts';
 import type { SnapshotFolder } from '../../folder.ts';
 import type { OciHost } from '../../host.ts';
 import { levels } from '../../levels.ts';
+import { chooseLevel, openedLevel } from '../../opened-levels.ts';
 import { readManifest } from '../manifest.ts';
 import type { SealedSnapshot } from '../snapshot-record.ts';
 import { toStoreFailure } from './blob-failure.ts';
@@ -107,7 +108,9 @@ const requireCompatible = async (
       'unsupported',
       'this node restores no memory that another host may have written: --foreign-memory refuse',
     );
-  const [hostClass, agentDigest] = await Promise.all([host.readClass(), digestAgentFolder(options.agentDir)]);
+  const level = chooseLevel(host, [memory.class.level], `snapshot ${snapshot}`);
+  const { readClass } = openedLevel(host, level.recorded);
+  const [hostClass, agentDigest] = await Promise.all([readClass(), digestAgentFolder(options.agentDir)]);
   const here = hostClass && { ...hostClass, templateDigest, agentDigest };
   const reasons = findClassDifferences(memory.class, here);
   if (reasons.length > 0)
@@ -120,7 +123,7 @@ const requireCompatible = async (
 const fetchMemory = async (
   folder: SnapshotFolder,
   { class: made, checkpoint, usernsName, fingerprints, files }: StoredMemory,
-  { source, host: { seccomp } }: { source: PartsSource; host: OciHost },
+  { source, host }: { source: PartsSource; host: OciHost },
 ): Promise<Checkpoint> => {
   await mkdir(folder.memory, { mode: 0o700 });
   for (const file of files) await readParts(`${folder.memory}/${file.name}`, file, source);
@@ -132,11 +135,14 @@ const fetchMemory = async (
   };
   await verifyImages(folder.memory, images);
   // The host can do nothing with the images of a sentry but give them to one.
-  if (levels[made.level].checkpointer === 'criu')
+  const { checkpointer, recorded } = levels[made.level];
+  if (checkpointer === 'criu') {
+    const { seccomp } = openedLevel(host, recorded);
     await requireConfined(folder.memory, {
       names: files.map(({ name }) => name),
       filter: 'program' in seccomp ? seccomp.program : undefined,
     });
+  }
   const { templateDigest: _template, agentDigest: _agent, ...madeOn } = made;
   return { ...checkpoint, madeOn, images };
 };
