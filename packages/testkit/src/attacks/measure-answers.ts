@@ -30,7 +30,7 @@ export const createAnswerMeter = async ({
   folder: string;
 }): Promise<AnswerMeter> => {
   const idleSocket = join(folder, 'idle.sock');
-  const idle = fork(join(import.meta.dirname, 'idle-server.ts'), [idleSocket]);
+  const idle = fork(new URL('idle-server.ts', import.meta.url), [idleSocket]);
   await once(idle, 'message');
   const asked = await Promise.all(
     [helper, { pid: Number(idle.pid), socket: idleSocket }].map(async ({ pid, socket }) => {
