@@ -25,6 +25,7 @@ const { status, report } = await runVitest<Report>([
   'packages/testkit/src/attacks',
   'packages/runtime/src/node/node-snapshots.test.ts',
   `${drivers}/check-file-system.driver.test.ts`,
+  `${drivers}/oci/container/null-device.driver.test.ts`,
   `${drivers}/oci/criu/images/require-confined.driver.test.ts`,
   `${drivers}/oci/snapshots/stored/stored-snapshots.driver.long.test.ts`,
 ]);

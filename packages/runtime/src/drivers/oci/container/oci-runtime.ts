@@ -6,7 +6,7 @@ import type { SandboxFolder } from '../folder.ts';
 import type { HostBackend } from '../host-backend.ts';
 import { startInForm } from './namespace-form.ts';
 import { readPid } from './read-pid.ts';
-import { restrictSource } from './restrict-sources.ts';
+import { protectNullDevice, restrictSource } from './restrict-sources.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { type SeccompProfile, seccompProfile } from './seccomp-rules.ts';
 
@@ -133,6 +133,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
         stdio: ['ignore', 'ignore', 'ignore', livenessFd],
         passes: [folder.path, agentDir],
         cover: () => {
+          protectNullDevice();
           if (hidesUnified) coverUnifiedTree();
           restrictSource(folder.guest, { readOnly: false });
           if (name === 'crun') restrictSource(folder.bootId, { readOnly: true });

@@ -13,3 +13,15 @@ export const restrictSource = (path: string, { readOnly }: { readOnly: boolean }
   const restrictions = nosuid | nodev | noexec | (readOnly ? MountFlag.readOnly : 0);
   mount({ ...plain, flags: remount | bind | restrictions });
 };
+
+/**
+ * Makes the mount of `/dev/null` read-only for the mounts of this thread alone; reading and writing the device still work. crun
+ * changes the owner of its first three descriptors to root of the sandbox, which could then take the host's `/dev/null` from
+ * all other users. On a read-only mount the kernel refuses that.
+ */
+export const protectNullDevice = (): void => {
+  const plain = { source: '/dev/null', target: '/dev/null', type: '', data: '' };
+  mount({ ...plain, flags: MountFlag.bind });
+  const { remount, bind, nosuid, noexec, readOnly } = MountFlag;
+  mount({ ...plain, flags: remount | bind | nosuid | noexec | readOnly });
+};

@@ -17,8 +17,7 @@ export const knownDifferences: readonly [RegExp, string][] = [
   [/^fd event info eventfd-semaphore$/, 'a counter of events that counts down one by one (`EFD_SEMAPHORE`)'],
   [/^memory .* file$/, 'the name of shared memory in `/proc/self/maps`'],
   [/^memory locked on fault flags$/, 'memory that is locked on fault (`MLOCK_ONFAULT`)'],
-  [/^(fd null|file \/dev\/null) what$/, 'the owner of `/dev/null`'],
-  [/^mount .* what$/, 'sources and options of mounts'],
+  [/^mount .* what$|^file \/dev\/null system$/, 'sources and options of mounts'],
   [
     /^process .* (autogroup|coredump_filter|personality|sessionid)$|^memory policy$/,
     '`personality`, policy of memory (`set_mempolicy`), filter of core dumps, autogroup, audit session',
