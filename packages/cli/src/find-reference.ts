@@ -6,19 +6,19 @@ import type { Kind } from './kind.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0];
 
-/** What has ids that nobody types whole. */
+/** The kinds of objects whose ids commands accept shortened. */
 export type ReferenceKind = Extract<Kind, 'sandbox' | 'snapshot' | 'template'>;
 
-/** Something that the server has. */
+/** An object of the server that a command can refer to. */
 export interface Referable {
   id: string;
-  /** Its full and short names; with or without a tag. */
+  /** The full and short names of the object, with or without a tag. */
   names: readonly string[];
 }
 
 const TEMPLATE_ID = /^[a-z0-9]{20}(:.*)?$/;
 
-/** What no listing is needed for. Ids of sandboxes also have the form of older programs, with the id of a client behind them. */
+/** Complete ids, which need no list of objects. Older programs append the id of a client to the id of a sandbox. */
 const wholeIds: Record<ReferenceKind, RegExp> = {
   sandbox: /^i[a-z0-9]{20}(-.*)?$/,
   snapshot: TEMPLATE_ID,
@@ -65,7 +65,7 @@ export async function completeAll(
   return texts.map((text) => (isWhole(text) ? text : complete(text, all)));
 }
 
-/** By kind, all that the API key sees. */
+/** List all objects of a kind that the API key can see. */
 const listings: Record<ReferenceKind, (connection: Connection) => Promise<Referable[]>> = {
   sandbox: async (connection) => {
     const all = await Array.fromAsync(Sandbox.list(connection));

@@ -5,9 +5,9 @@ import type { Target } from './target.ts';
 /** An error response about a sandbox that the edge itself creates. */
 export interface EdgeError {
   readonly status: number;
-  /** Of a 502 one of the two texts of the protocol: clients tell by them whether the sandbox runs. */
+  /** A 502 has one of the two strings of the protocol: clients decide by them whether the sandbox runs. */
   readonly message: string;
-  /** The finer cause, where the message is that of another one too. */
+  /** The cause, where several causes have the same message. */
   readonly detail?: string;
   readonly target: Target;
   /** Whether the JSON body contains the port: true where the port is the cause. */

@@ -74,7 +74,7 @@ it('has terminals, and servers that are reached from outside', async () => {
 it('keeps its processes over a pause and the end of its server', async () => {
   const script = 'i=0; while :; do i=$((i+1)); echo $i > count.new; mv count.new count; sleep 0.02; done';
   const counter = await sandbox.commands.run(script, { background: true, timeoutMs: 0 });
-  // It runs until its sandbox is killed, which is how it ends.
+  // The command fails when its sandbox is killed at the end of the tests, which is expected.
   counter.wait().catch(() => {});
   const count = async () => Number(await sandbox.files.read('/home/user/count').catch(() => '0'));
   await expect.poll(count).toBeGreaterThan(3);

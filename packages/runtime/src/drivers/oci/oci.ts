@@ -45,7 +45,7 @@ export interface OciOptions {
   ociRuntime?: OciRuntimeName;
   /** What `prepareRunsc` resolved with; sandboxes of level `gvisor` need it. */
   runscPath?: string | undefined;
-  /** Of a sandbox whose create names none. Default: `gvisor` with `runscPath`, else `container`. */
+  /** The level of a sandbox whose create names none. Default: `gvisor` with `runscPath`, else `container`. */
   level?: IsolationLevel | undefined;
   /** No run begins below it. Default: `level`. */
   minimumLevel?: IsolationLevel | undefined;

@@ -18,9 +18,9 @@ export interface OpenedLevel {
 }
 
 export interface LevelHost {
-  /** Those that this host runs. */
+  /** The levels that this host runs. */
   readonly levels: Readonly<Partial<Record<IsolationLevel, OpenedLevel>>>;
-  /** Of a sandbox whose create names none. This host runs it. */
+  /** The level of a sandbox whose create names none. This host runs that level. */
   readonly defaultLevel: IsolationLevel;
   /** No run begins below it. */
   readonly minimumLevel: IsolationLevel;

@@ -19,7 +19,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /** An age in a table. The columns behind it move with its length. */
 const age = /(?<= {2})(\d+)[smh](?= {2}|$)( *)/gm;
 
-/** Of another length in each run or on another host, at the end of a line. */
+/** Strings at the end of a line whose length differs between runs or hosts. */
 const amounts: [RegExp, string][] = [
   [/\b\d+[smh] ago$/gm, '0s ago'],
   [/\(\d+ s\)/g, '(0 s)'],

@@ -47,6 +47,7 @@ export const keepProof = async (path: string, proof: Proof & { on: string }): Pr
 export const isProved = async ({ program, proofPath }: ProofPlace): Promise<boolean> => {
   const kept = await readProof(proofPath);
   if (typeof kept !== 'object' || kept === null) return false;
+  // A program that cannot be read is not the proved one.
   const proof = await toProof(program).catch(() => undefined);
   return proof !== undefined && isDeepStrictEqual({ ...kept, on: undefined }, { ...proof, on: undefined });
 };
