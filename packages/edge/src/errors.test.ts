@@ -61,18 +61,21 @@ describe('errors', () => {
     expect(seen).toEqual(['mine-1', made.headers['x-request-id'], 'two words']);
   });
 
+  /** The body about a port on which no server listens. */
+  const closedPort = {
+    sandboxID: id,
+    sandboxId: id,
+    message: 'The sandbox is running but port is not open',
+    port: 3000,
+    code: 502,
+  };
+
   it('answers 502 with the port after retrying for a second when no server listens', async () => {
     const begin = performance.now();
     const answer = await ask({ host: host(3000) });
     expect(performance.now() - begin).toBeGreaterThan(900);
     expect(answer.status).toBe(502);
-    expect(JSON.parse(answer.text)).toEqual({
-      sandboxID: id,
-      sandboxId: id,
-      message: 'The sandbox is running but port is not open',
-      port: 3000,
-      code: 502,
-    });
+    expect(JSON.parse(answer.text)).toEqual(closedPort);
   });
 
   it('reaches a server that starts to listen after the request, with the whole body', async () => {
@@ -94,11 +97,7 @@ describe('errors', () => {
     expect(answer.status).toBe(502);
     // The text of a closed port: clients know two texts only.
     expect(JSON.parse(answer.text)).toEqual({
-      sandboxID: id,
-      sandboxId: id,
-      message: 'The sandbox is running but port is not open',
-      port: 3000,
-      code: 502,
+      ...closedPort,
       detail: 'the connection closed before a response',
     });
   });
