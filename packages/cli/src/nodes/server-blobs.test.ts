@@ -17,6 +17,7 @@ beforeEach(() => {
   logged.length = 0;
 });
 afterEach(() => {
+  vi.useRealTimers();
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true });
 });
@@ -31,6 +32,21 @@ describe('the blob store of a server', () => {
     await expect(openServerBlobs(choice, { installation: 'two', log })).rejects.toThrow(CliError);
     expect(readdirSync(choice.folder).toSorted()).toEqual(['a', 'installation']);
     expect(logged).toEqual([]);
+  });
+
+  it('loses each hour what a killed server was storing a day before', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
+    const choice = { kind: 'folder', folder: join(folder, 'blobs') } as const;
+    const blobs = await openServerBlobs(choice, { installation: 'one', log });
+    writeFileSync(join(choice.folder, '.new-killed'), 'half');
+    const left = (): string[] => readdirSync(choice.folder).toSorted();
+    vi.advanceTimersByTime(23 * 3_600_000);
+    await blobs.head('installation');
+    expect(left()).toEqual(['.new-killed', 'installation']);
+    vi.advanceTimersByTime(3 * 3_600_000);
+    await vi.waitFor(() => expect(left()).toEqual(['installation']));
+    await blobs.close();
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it('is used later when it cannot be reached, and stops the start when it can never be used', async () => {

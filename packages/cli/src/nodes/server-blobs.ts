@@ -12,6 +12,8 @@ import type { BlobStoreFlag } from '../commands/parse-blob-store.ts';
 const START_MS = 5_000;
 /** A put that lasts longer has no end. */
 const ABANDONED_MS = 86_400_000;
+/** What a killed server was storing is removed by those that run on, so not only at the start of one. */
+const REMOVAL_INTERVAL_MS = 3_600_000;
 /** Names the installation whose server has used the store first. */
 const OWNER_KEY = 'installation';
 
@@ -31,10 +33,20 @@ export async function openServerBlobs(
       await store.close();
       throw error;
     }
-    store
-      .removeAbandoned({ startedBefore: new Date(Date.now() - ABANDONED_MS) })
-      .catch((error: unknown) => log.warn('what was left in the blob store could not be removed', { error }));
-    return store;
+    const removeAbandoned = (): void => {
+      store
+        .removeAbandoned({ startedBefore: new Date(Date.now() - ABANDONED_MS) })
+        .catch((error: unknown) => log.warn('unfinished blobs could not be removed', { error }));
+    };
+    removeAbandoned();
+    const removals = setInterval(removeAbandoned, REMOVAL_INTERVAL_MS).unref();
+    return {
+      ...store,
+      close: () => {
+        clearInterval(removals);
+        return store.close();
+      },
+    };
   });
   const opened = blobs.open();
   const late = sleep(START_MS, 'late' as const, { ref: false });
