@@ -3,12 +3,11 @@ import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
 import type { BuildLogLevel, BuildRow } from '../store/build-rows.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
-import { parseBuildStart } from './build-start.ts';
+import { planBuild } from './builds/plan-build.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { toBuildInfo, toBuildLogEntry, toBuildRequested, toTemplate } from './template-replies.ts';
 import { requireTemplate } from './templates/find-template.ts';
-import { mapImages } from './templates/map-images.ts';
 import { parseTemplateReference } from './templates/template-reference.ts';
 
 type TemplateRoute =
@@ -64,7 +63,7 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates/{templateID}/builds/{buildID}': async ({ params, body }) => {
       const build = await requireBuild(params);
-      await building.start(build, await mapImages(await parseBuildStart(body, store), { store, images }));
+      await building.start(build, await planBuild(body, { store, images, contexts }));
       return { status: 202, body: {} };
     },
     'DELETE /skerry/v1/templates/{templateID}/builds/{buildID}': async ({ params }) => {

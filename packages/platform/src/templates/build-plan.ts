@@ -3,9 +3,9 @@ import type { SnapshotRow } from '../store/rows.ts';
 import type { RegistryCredentials } from './template-images.ts';
 
 /** The base and the steps of one build, validated. */
-export interface BuildPlan extends StagePlan {
+export interface BuildPlan<Source = BuildSource> extends StagePlan<Source> {
   /** What is built before, each from what stands before it. */
-  stages: readonly StagePlan[];
+  stages: readonly StagePlan<Source>[];
   /** If undefined, the start command of the base is used, if it has one. */
   startCmd: string | undefined;
   readyCmd: string | undefined;
@@ -19,8 +19,8 @@ export interface BuildPlan extends StagePlan {
 }
 
 /** One stage of a build. */
-export interface StagePlan {
-  source: BuildSource;
+export interface StagePlan<Source = BuildSource> {
+  source: Source;
   steps: readonly BuildStep[];
   /** How many steps the stages before it have. */
   stepsBefore: number;

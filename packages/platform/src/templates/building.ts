@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import type { TemplatePart } from '../store/tags/tag-rows.ts';
 import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
-import { type BuildPlan, listUploads, type StagePlan } from './build-plan.ts';
+import { type BuildPlan, listUploads } from './build-plan.ts';
 import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
 import { createMaking } from './make-template.ts';
 import { createMountCaches } from './mounts/mount-caches.ts';
@@ -117,28 +117,6 @@ export const createBuilding = (options: BuildingOptions): Building => {
   const caches = options.mountCaches && createMountCaches(options.mountCaches);
   const making = createMaking({ ...options, base: images.base, cache, caches, requireImages });
 
-  const requireUsable = ({ source }: StagePlan, field: string): void => {
-    const all = requireImages();
-    if (source.kind !== 'image') return;
-    try {
-      all.check(source.reference);
-    } catch (error) {
-      if (!(error instanceof UnusableImageError)) throw error;
-      throw invalid(`${field}.fromImage: ${error.message}`, { cause: error });
-    }
-  };
-
-  /** They stay: those that were just asked for are needed. */
-  const requireContexts = async ({ steps }: StagePlan, field: string): Promise<void> => {
-    for (const [index, step] of steps.entries()) {
-      for (const { filesHash, root } of listUploads(step))
-        if (!(await contexts?.has(filesHash)))
-          throw invalid(
-            `${field}.steps[${index}].filesHash: the files of '${step.type === 'COPY' ? step.source : root || '.'}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
-          );
-    }
-  };
-
   /** Why builds failed whose end could not be recorded, as on a full disk. */
   const unrecorded = new Map<string, BuildReason>();
 
@@ -240,13 +218,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
       return row;
     },
     start: async (build, plan) => {
-      for (const [stage, field] of [
-        ...plan.stages.map((one, index) => [one, `body.stages[${index}]`] as const),
-        [plan, 'body'] as const,
-      ]) {
-        requireUsable(stage, field);
-        await requireContexts(stage, field);
-      }
+      requireImages();
       if (build.state === 'waiting' && clock.now() - build.createdAt > MAX_WAIT_MS) {
         await fail(build.id, notStarted);
         throw invalid(`${notStarted.message}: register another one`);

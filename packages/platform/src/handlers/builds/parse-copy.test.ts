@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { parseCopyStep } from './copy-step.ts';
+import { problemsAt } from './build-problem.ts';
+import { parseCopy } from './parse-copy.ts';
 
+const problem = problemsAt({ step: 0 });
 const filesHash = 'a'.repeat(64);
-const parse = (...args: string[]) => parseCopyStep({ args, filesHash }, 'body.steps[0]');
+const parse = (...args: string[]) => parseCopy({ args, filesHash }, problem);
 
-describe('parseCopyStep', () => {
+describe('parseCopy', () => {
   it.each([
     ['.', '', false],
     ['./app/', 'app', false],
@@ -40,28 +42,30 @@ describe('parseCopyStep', () => {
   ])('refuses %j, naming the field', (args, message) => {
     expect(() => parse(...args)).toThrow(
       expect.objectContaining({
-        code: 'invalid_argument',
-        message: expect.stringMatching(new RegExp(`^body\\.steps\\[0\\]\\.args.*${message}`)),
+        ...{ field: 'args', stage: undefined, step: 0 },
+        message: expect.stringContaining(message),
       }),
     );
   });
 
   it.each([undefined, 'abc', 'A'.repeat(64)])('refuses the hash %s', (hash) => {
-    expect(() => parseCopyStep({ args: ['a', 'b'], filesHash: hash }, 'body.steps[0]')).toThrow(
-      /^body\.steps\[0\]\.filesHash/,
+    expect(() => parseCopy({ args: ['a', 'b'], filesHash: hash }, problem)).toThrow(
+      expect.objectContaining({ field: 'filesHash' }),
     );
   });
 
   it('copies from an earlier stage, in place of uploaded files', () => {
     const from = (fromStage: number, more: object = {}) =>
-      parseCopyStep({ args: ['/a', 'b'], fromStage, ...more }, 'body.steps[0]', 2);
+      parseCopy({ args: ['/a', 'b'], fromStage, ...more }, problem, 2);
     expect(from(1, { dockerfile: true })).toMatchObject({
       source: '/a',
       from: { kind: 'stage', index: 1 },
       keepsOwners: true,
       overwritesFolders: true,
     });
-    expect(() => from(2)).toThrow('body.steps[0].fromStage: there is no stage 2 before');
-    expect(() => from(0, { filesHash })).toThrow('body.steps[0].filesHash does not go with fromStage');
+    expect(() => from(2)).toThrow('must be the number of an earlier stage, got 2');
+    expect(() => from(0, { filesHash })).toThrow(
+      expect.objectContaining({ field: 'filesHash', message: 'does not go with fromStage' }),
+    );
   });
 });

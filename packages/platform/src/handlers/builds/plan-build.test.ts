@@ -2,13 +2,24 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createStore } from '../store/sqlite.ts';
-import type { Store } from '../store/store.ts';
-import { parseBuildStart } from './build-start.ts';
+import { createStore } from '../../store/sqlite.ts';
+import type { Store } from '../../store/store.ts';
+import { UnusableImageError } from '../../templates/template-images.ts';
+import { planBuild } from './plan-build.ts';
 
-type Body = Parameters<typeof parseBuildStart>[0];
+type Body = Parameters<typeof planBuild>[0];
 
-describe('parseBuildStart', () => {
+/** A server with no names of its own for images, which has all uploaded files but one. */
+const images = {
+  findTarget: () => undefined,
+  check: (reference: string) => {
+    if (reference === 'unusable') throw new UnusableImageError('no reference');
+  },
+};
+const absent = 'f'.repeat(64);
+const contexts = { has: async (hash: string) => hash !== absent };
+
+describe('planBuild', () => {
   let folder: string;
   let store: Store;
   beforeEach(async () => {
@@ -21,7 +32,7 @@ describe('parseBuildStart', () => {
     await store.close();
     await rm(folder, { recursive: true });
   });
-  const parse = (body: object) => parseBuildStart(body as Body, store);
+  const parse = (body: object) => planBuild(body as Body, { store, images, contexts });
   const fromImageRegistry = { type: 'registry', username: 'someone', password: 'secret' };
 
   it('takes credentials for an image that is pulled', async () => {
@@ -96,16 +107,22 @@ describe('parseBuildStart', () => {
   });
 
   it.each([
-    [{ type: 'ENV', args: ['1A', 'b'] }, 'a variable must match [A-Za-z_][A-Za-z0-9_]*, got "1A"'],
-    [{ type: 'USER', args: ['a b'] }, 'a user must match [A-Za-z_][A-Za-z0-9_-]{0,31}, got "a b"'],
+    [
+      { type: 'ENV', args: ['1A', 'b'] },
+      'must have names of variables that match [A-Za-z_][A-Za-z0-9_]*, got "1A"',
+    ],
+    [
+      { type: 'USER', args: ['a b'] },
+      'must name a user that matches [A-Za-z_][A-Za-z0-9_-]{0,31}, got "a b"',
+    ],
   ])('says which names of variables and users it accepts', async (step, message) => {
-    await expect(parse({ fromImage: 'a', steps: [step] })).rejects.toThrow(`body.steps[0].args: ${message}`);
+    await expect(parse({ fromImage: 'a', steps: [step] })).rejects.toThrow(`body.steps[0].args ${message}`);
   });
 });
 
 describe('stages', () => {
   const image = { fromImage: 'a' };
-  const parse = (body: object) => parseBuildStart(body as Body, {} as Store);
+  const parse = (body: object) => planBuild(body as Body, { store: {} as Store, images, contexts });
   const mounting = (mount: object) => ({ ...image, steps: [{ type: 'RUN', args: ['a'], mounts: [mount] }] });
   const copy = (fromStage: number) => ({ type: 'COPY', args: ['/a', '/b'], fromStage });
 
@@ -154,10 +171,13 @@ describe('stages', () => {
     ]);
   });
 
-  it.each<[object, string]>([
-    [{ stages: [{ fromStage: 0 }], ...image }, 'body.stages[0].fromStage: there is no stage 0 before'],
-    [{ fromStage: 0 }, 'body.fromStage: there is no stage 0 before'],
-    [{ ...image, steps: [copy(0)] }, 'body.steps[0].fromStage: there is no stage 0 before'],
+  it.each<[object, string | RegExp]>([
+    [
+      { stages: [{ fromStage: 0 }], ...image },
+      'body.stages[0].fromStage must be the number of an earlier stage, got 0',
+    ],
+    [{ fromStage: 0 }, 'body.fromStage must be the number of an earlier stage, got 0'],
+    [{ ...image, steps: [copy(0)] }, 'body.steps[0].fromStage must be the number of an earlier stage, got 0'],
     [{ ...image, steps: [{ ...copy(0), type: 'ADD' }] }, 'body.steps[0].fromStage is for COPY'],
     [{ ...image, steps: [{ type: 'USER', args: ['a'], shell: [] }] }, 'body.steps[0].shell is for RUN'],
     [
@@ -170,19 +190,26 @@ describe('stages', () => {
     [mounting({ type: 'bind', target: '/a' }), 'body.steps[0].mounts[0].filesHash is missing'],
     [
       mounting({ type: 'bind', target: '/a', fromStage: 3 }),
-      'mounts[0].fromStage: there is no stage 3 before',
+      'mounts[0].fromStage must be the number of an earlier stage, got 3',
     ],
     [mounting({ type: 'bind', target: '/a', id: 'b' }), 'mounts[0].id is for "cache"'],
+    [
+      mounting({ type: 'bind', target: '/a', filesHash: 'a'.repeat(64), source: '../b' }),
+      'mounts[0].source must have a relative source',
+    ],
     [mounting({ type: 'tmpfs', target: '/a', source: 'b' }), 'mounts[0].source needs fromStage'],
     [mounting({ type: 'cache', target: '/a', filesHash: 'b' }), 'mounts[0].filesHash is for "bind"'],
-    [mounting({ type: 'cache', target: 'a\0' }), 'mounts[0] must not contain NUL'],
+    [mounting({ type: 'cache', target: 'a\0' }), 'mounts[0].target must not contain NUL'],
     [
       { ...image, steps: [], platform: process.arch === 'x64' ? 'linux/arm64' : 'linux/amd64' },
-      'body.platform: this server builds for',
+      /^body\.platform must be linux\/\w+, for which this server builds, got linux\//,
     ],
-    [{ ...image, steps: [{ type: 'USER', args: ['a:b'] }] }, 'a user must match'],
-    [{ ...image, startCmd: 'a', entrypoint: ['b'] }, 'body.entrypoint does not go with body.startCmd'],
-    [{ ...image, readyCmd: 'a', healthcheck: ['b'] }, 'body.healthcheck does not go with body.readyCmd'],
+    [
+      { ...image, steps: [{ type: 'USER', args: ['a:b'] }] },
+      'body.steps[0].args must name a user that matches',
+    ],
+    [{ ...image, startCmd: 'a', entrypoint: ['b'] }, 'body.entrypoint does not go with startCmd'],
+    [{ ...image, readyCmd: 'a', healthcheck: ['b'] }, 'body.healthcheck does not go with readyCmd'],
     [{ ...image, command: ['a\0'] }, 'body.command must not contain NUL'],
     [
       {
@@ -190,7 +217,18 @@ describe('stages', () => {
         ...image,
         steps: Array(401).fill({ type: 'RUN', args: ['a'] }),
       },
-      'body.steps: a build has at most 1000 steps in all of its stages, not 1001',
+      'body.steps must be at most 1000 in all stages, got 1001',
+    ],
+    [
+      {
+        stages: [{ ...image, steps: [{ type: 'COPY', args: ['missing', '/'], filesHash: absent }] }],
+        ...image,
+      },
+      "body.stages[0].steps[0].filesHash must be of uploaded files: those of 'missing' were not uploaded",
+    ],
+    [
+      { stages: [{ fromImage: 'unusable' }], ...image },
+      'body.stages[0].fromImage cannot be used: no reference',
     ],
   ])('and their like are refused by name: %j', async (body, message) => {
     await expect(parse(body)).rejects.toThrow(message);

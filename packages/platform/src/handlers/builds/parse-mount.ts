@@ -1,7 +1,7 @@
-import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { MountStep } from '../../templates/build-plan.ts';
-import { parseStage, parseUpload } from '../../templates/uploads/copy-step.ts';
+import type { ToProblem } from './build-problem.ts';
+import { parseStage, parseUpload } from './parse-copy.ts';
 
 type Mount = components['schemas']['BuildMount'];
 
@@ -9,15 +9,23 @@ const ofCache = ['id', 'readOnly', 'locked', 'mode', 'uid', 'gid'] as const;
 const CACHE_MODE = 0o755;
 
 /**
- * Parses one mount of a step, whose shape was checked against the document. `stageCount` is the number of the stages before it.
- * Throws `invalid_argument`, naming the field.
+ * Parses one mount of a step, whose shape was checked against the document. `name` is that of its field, and
+ * `stageCount` the number of the stages before it. Throws the problem of a field.
  */
-export const parseMount = (mount: Mount, field: string, stageCount: number): MountStep => {
+export const parseMount = (
+  mount: Mount,
+  {
+    name: place,
+    problem: problemOfStep,
+    stageCount,
+  }: { name: string; problem: ToProblem; stageCount: number },
+): MountStep => {
+  const problem: ToProblem = (field, message) => problemOfStep(`${place}.${field}`, message);
   const { type, target, source, fromStage, filesHash } = mount;
-  for (const text of [target, source, mount.id])
-    if (text?.includes('\0')) throw invalid(`${field} must not contain NUL`);
+  for (const [name, text] of Object.entries({ target, source, id: mount.id }))
+    if (text?.includes('\0')) throw problem(name, 'must not contain NUL');
   const refuseField = (name: string, reason: string): never => {
-    throw invalid(`${field}.${name} ${reason}`);
+    throw problem(name, reason);
   };
   if (type !== 'cache')
     for (const name of ofCache) if (mount[name] !== undefined) refuseField(name, 'is for "cache"');
@@ -29,7 +37,7 @@ export const parseMount = (mount: Mount, field: string, stageCount: number): Mou
   const from =
     fromStage === undefined
       ? undefined
-      : { ...parseStage(fromStage, field, stageCount), source: source ?? '/' };
+      : { ...parseStage(fromStage, problem, stageCount), source: source ?? '/' };
   switch (type) {
     case 'tmpfs':
       if (from !== undefined) refuseField('fromStage', 'is for "bind" and "cache"');
@@ -38,7 +46,11 @@ export const parseMount = (mount: Mount, field: string, stageCount: number): Mou
       if (from !== undefined) return { type, target, from };
       if (filesHash === undefined)
         return refuseField('filesHash', 'is missing: "bind" needs it, or fromStage');
-      return { type, target, from: parseUpload(filesHash, source ?? '.', field) };
+      return {
+        type,
+        target,
+        from: parseUpload(filesHash, { source: source ?? '.', sourceField: 'source' }, problem),
+      };
     case 'cache': {
       const { id, readOnly = false, locked = false, mode = CACHE_MODE, uid = 0, gid = 0 } = mount;
       return { type, target, id, readOnly, locked, mode, uid, gid, from };

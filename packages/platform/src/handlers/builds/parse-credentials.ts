@@ -1,6 +1,6 @@
-import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { RegistryCredentials } from '../../templates/template-images.ts';
+import type { ToProblem } from './build-problem.ts';
 
 type Registry = components['schemas']['ImageRegistry'];
 type Kind = NonNullable<Registry['type']>;
@@ -21,18 +21,18 @@ const regionPattern = /^[a-z0-9]+(?:-[a-z0-9]+)+$/;
 const MAX_REGION_LENGTH = 40;
 
 /**
- * Parses the credentials for an image, whose shape was checked against the document. Throws `invalid_argument` for a field that is
+ * Parses the credentials for an image, whose shape was checked against the document. Throws the problem of a field that is
  * missing, malformed or of another type, with no part of its value.
  */
-export const parseRegistryCredentials = (registry: Registry, field: string): RegistryCredentials => {
+export const parseCredentials = (registry: Registry, problem: ToProblem): RegistryCredentials => {
   // Without a type, the document says, the fields of AWS apply.
   const { type = 'aws', ...values } = registry;
   for (const name of Object.keys(values))
     if (!fieldsOf[type].some((own) => own === name) && isField(name))
-      throw invalid(`${field}.${name} does not go with type "${type}"`);
+      throw problem(toField(name), `does not go with type "${type}"`);
   const take = (name: Field): string => {
     const value = values[name];
-    if (value === undefined || value === '') throw invalid(`${field} must have ${fieldsOf[type].join(', ')}`);
+    if (value === undefined || value === '') throw problem(FIELD, `must have ${fieldsOf[type].join(', ')}`);
     return value;
   };
   switch (type) {
@@ -41,20 +41,23 @@ export const parseRegistryCredentials = (registry: Registry, field: string): Reg
     case 'gcp': {
       const key = take('serviceAccountJson');
       if (!isObject(key))
-        throw invalid(`${field}.serviceAccountJson must be the key of a service account in JSON`);
+        throw problem(toField('serviceAccountJson'), 'must be the key of a service account in JSON');
       return { kind: 'password', username: GCP_KEY_USER, password: key };
     }
     case 'aws': {
       const accessKeyId = take('awsAccessKeyId');
       const secretAccessKey = take('awsSecretAccessKey');
       const region = take('awsRegion');
-      if (!accessKeyIdPattern.test(accessKeyId)) throw invalid(`${field}.awsAccessKeyId is malformed`);
+      if (!accessKeyIdPattern.test(accessKeyId)) throw problem(toField('awsAccessKeyId'), 'is malformed');
       if (!regionPattern.test(region) || region.length > MAX_REGION_LENGTH)
-        throw invalid(`${field}.awsRegion is malformed`);
+        throw problem(toField('awsRegion'), 'is malformed');
       return { kind: 'aws', accessKeyId, secretAccessKey, region };
     }
   }
 };
+
+const FIELD = 'fromImageRegistry';
+const toField = (name: string): string => `${FIELD}.${name}`;
 
 const isField = (name: string): boolean =>
   Object.values(fieldsOf).some((fields) => fields.some((one) => one === name));

@@ -1,0 +1,98 @@
+import { notFound, unimplemented } from '@skerry/contract/error';
+import type { Store } from '../../store/store.ts';
+import { type BuildPlan, type BuildSource, listUploads, type StagePlan } from '../../templates/build-plan.ts';
+import { type TemplateImages, UnusableImageError } from '../../templates/template-images.ts';
+import type { ContextStore } from '../../templates/uploads/context-store.ts';
+import { findTemplateState } from '../templates/find-template.ts';
+import { parseTemplateReference, type TemplateReference } from '../templates/template-reference.ts';
+import { type BuildPlace, problemsAt, toBodyPath } from './build-problem.ts';
+import type { BuildDefinition, NamedSource } from './parse-build.ts';
+
+/** What the names in a build are looked up in. */
+export interface BuildResources {
+  store: Pick<Store, 'findTemplate' | 'findSnapshot' | 'findTagOf' | 'findBuild' | 'findTaggedBuild'>;
+  /** Undefined where templates cannot be built. */
+  images: Pick<TemplateImages, 'findTarget' | 'check'> | undefined;
+  /** The files that clients have uploaded. */
+  contexts: Pick<ContextStore, 'has'> | undefined;
+}
+
+/**
+ * Finds what the names in a build mean on this server: its templates, images and uploaded files, all of which exist afterwards. Files that
+ * were found stay for a while. Rejects with `BuildProblem`, with `not_found` for a template, and with `unimplemented` where templates
+ * cannot be built.
+ */
+export const resolveBuild = async (
+  definition: BuildDefinition,
+  resources: BuildResources,
+): Promise<BuildPlan> => {
+  const resolve = async <T extends StagePlan<NamedSource>>(stage: T, place: BuildPlace) => {
+    const source = await resolveSource(stage.source, place, resources);
+    await requireUploads(stage, place, resources);
+    return { ...stage, source };
+  };
+  const stages: StagePlan[] = [];
+  for (const [stage, value] of definition.stages.entries()) stages.push(await resolve(value, { stage }));
+  return { ...(await resolve(definition, {})), stages };
+};
+
+const resolveSource = async (
+  source: NamedSource,
+  place: BuildPlace,
+  { store, images }: BuildResources,
+): Promise<BuildSource> => {
+  if (images === undefined) throw unimplemented('the runtime of this server cannot build templates');
+  if (source.kind === 'stage') return source;
+  if (source.kind === 'template') return findSource(source, store);
+  const target = images.findTarget(source.reference);
+  if (target?.kind === 'template') {
+    const requestedAs = source.reference;
+    const field = toBodyPath({ ...place, field: 'fromImage' });
+    const named = { name: target.name, reference: parseTemplateReference(field, target.name) };
+    const missing = `${field}: "${requestedAs}" is the template "${target.name}" on this server, which was not found`;
+    return { ...(await findSource(named, store, missing)), requestedAs };
+  }
+  // Credentials are for the registry that the name has: no other receives them.
+  const found = target
+    ? {
+        kind: 'image' as const,
+        reference: target.reference,
+        credentials: undefined,
+        requestedAs: source.reference,
+      }
+    : source;
+  try {
+    images.check(found.reference);
+  } catch (error) {
+    if (!(error instanceof UnusableImageError)) throw error;
+    throw problemsAt(place)('fromImage', `cannot be used: ${error.message}`, error);
+  }
+  return found;
+};
+
+const findSource = async (
+  { name, reference }: { name: string; reference: TemplateReference },
+  store: BuildResources['store'],
+  missing = `template "${name}" was not found`,
+): Promise<Extract<BuildSource, { kind: 'template' | 'snapshot' }>> => {
+  const state = await findTemplateState(store, reference);
+  if (state === undefined) throw notFound(missing);
+  const { build, snapshot } = state;
+  return snapshot === null ? { kind: 'template', name, build } : { kind: 'snapshot', name, snapshot };
+};
+
+const requireUploads = async (
+  { steps }: Pick<StagePlan, 'steps'>,
+  place: BuildPlace,
+  { contexts }: BuildResources,
+): Promise<void> => {
+  for (const [step, value] of steps.entries())
+    for (const { filesHash, root } of listUploads(value)) {
+      if (await contexts?.has(filesHash)) continue;
+      const files = value.type === 'COPY' ? value.source : root || '.';
+      throw problemsAt({ ...place, step })(
+        'filesHash',
+        `must be of uploaded files: those of '${files}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
+      );
+    }
+};
