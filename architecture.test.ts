@@ -105,6 +105,23 @@ const unprinted: Record<string, string> = {
   'published/start.ts': 'imports nothing that an old Node lacks',
 };
 
+/** Pairs of folders that still import each other. The list may only become shorter. */
+const twoWay: string[] = [
+  'packages <-> scripts',
+  'packages/cli/src/commands <-> packages/cli/src/nodes',
+  'packages/cli/src/database <-> packages/cli/src/serving',
+  'packages/envd/src/filesystem <-> packages/envd/src/rpc',
+  'packages/envd/src/host <-> packages/envd/src/http',
+  'packages/envd/src/process <-> packages/envd/src/rpc',
+  'packages/images/src/base <-> packages/images/src/oci',
+  'packages/platform/src/sandboxes <-> packages/platform/src/stored',
+  'packages/platform/src/sandboxes <-> packages/platform/src/templates',
+  'packages/runtime/src/drivers <-> packages/runtime/src/probes',
+  'packages/runtime/src/node <-> packages/runtime/src/stored',
+  'packages/sdk/src/files <-> packages/sdk/src/process',
+  'packages/sdk/src/files <-> packages/sdk/src/transport',
+];
+
 /** Where the architecture says otherwise on purpose. */
 const exempt = [/^packages\/envd\/src\/process\//, /\.test\.ts$/, /\/src\/testing\//, /build\.ts$/];
 
@@ -144,6 +161,28 @@ function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] {
     if (circle.length > 0) return circle;
   }
   return [];
+}
+
+/**
+ * Pairs of neighbouring folders whose files import each other, at any depth below them. Test files and fixtures use what they need.
+ */
+function findTwoWay(paths: readonly string[]): string[] {
+  const arrows = new Set<string>();
+  for (const path of paths) {
+    if (path.endsWith('.test.ts') || path.includes('/testing/')) continue;
+    const from = dirname(path).split('/');
+    for (const file of filesImportedBy(path)) {
+      const to = dirname(file).split('/');
+      const fork = from.findIndex((name, index) => name !== to[index]);
+      if (fork < 0 || to.length <= fork || file.includes('/testing/')) continue;
+      arrows.add(`${from.slice(0, fork + 1).join('/')} ${to.slice(0, fork + 1).join('/')}`);
+    }
+  }
+  return [...arrows]
+    .map((arrow) => arrow.split(' ') as [string, string])
+    .filter(([from, to]) => from < to && arrows.has(`${to} ${from}`))
+    .map(([from, to]) => `${from} <-> ${to}`)
+    .toSorted();
 }
 
 function nameOf(folder: string): string {
@@ -219,6 +258,15 @@ describe('architecture', () => {
       counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
     }
     expect([...counts].filter(([, count]) => count > 24)).toEqual([]);
+  });
+
+  it('has no two folders that import each other, beside those of the list', () => {
+    const more = ['bench', 'scripts', 'site'].flatMap((root) =>
+      readdirSync(root, { recursive: true, encoding: 'utf8' })
+        .map((path) => join(root, path))
+        .filter((path) => path.endsWith('.ts') && !path.includes('node_modules')),
+    );
+    expect(findTwoWay([...sources, ...more])).toEqual(twoWay);
   });
 
   it('has no import cycle, type-only imports included', () => {

@@ -1,4 +1,4 @@
-export { prepareAgentFolder } from './drivers/agent-folder.ts';
+export { prepareAgentFolder } from './agent-folder/agent-folder.ts';
 export {
   type DriverChoice,
   findLevelObstacle,
@@ -14,8 +14,8 @@ export type { HostLoad } from './host-load.ts';
 export { identifyProcess, isAlive, type ProcessIdentity } from './kernel/process-identity.ts';
 export type { NetworkPolicy } from './network/policy.ts';
 export { describeObstacle, isPassing, type Obstacle, ObstacleError, type ObstacleKind } from './obstacle.ts';
+export type { ProbeResult } from './probe.ts';
 export { checkHost } from './probes/check-host.ts';
-export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
 export { readNamespaceMend } from './probes/user.ts';
 export type { RemoteRuntime } from './remote/client.ts';

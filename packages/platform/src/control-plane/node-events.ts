@@ -1,7 +1,7 @@
+import type { Expiry } from '../expiry.ts';
 import type { Hosts, HostsHooks } from '../hosts/hosts.ts';
 import type { Creating } from '../sandboxes/create/creating.ts';
 import type { Ending } from '../sandboxes/ending.ts';
-import type { Expiry } from '../sandboxes/expiry.ts';
 import type { Observation } from '../sandboxes/observation.ts';
 import type { Reconcile } from '../sandboxes/reconcile.ts';
 import type { Live } from '../sandboxes/running-handles.ts';

@@ -1,8 +1,8 @@
 import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
+import type { TemplateImages } from '../images/template-images.ts';
 import type { BuildLogLevel, BuildRow } from '../store/build-rows.ts';
-import type { TemplateImages } from '../templates/template-images.ts';
 import { planBuild } from './builds/plan-build.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';

@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { HostImages, TemplateImages } from '../images/template-images.ts';
 import type { Log } from '../log.ts';
-import type { HostImages, TemplateImages } from '../templates/template-images.ts';
 import { askNodes } from './ask-nodes.ts';
 import { NodeUnreachableError, namingNode } from './unreachable.ts';
 

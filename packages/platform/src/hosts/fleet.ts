@@ -1,8 +1,8 @@
 import { ApiError } from '@skerry/contract/error';
 import type { Features } from '@skerry/runtime';
+import type { InstallationImage, TemplateImages } from '../images/template-images.ts';
 import type { NodeRow } from '../store/nodes/node-rows.ts';
 import type { NodePlace } from '../store/rows.ts';
-import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createBuildNode } from './build-node.ts';
 import { createCommonFeatures } from './common-features.ts';
 import { createCopies, openStoredImage } from './copies.ts';
@@ -16,8 +16,8 @@ import { createFollower } from './membership/follow.ts';
 import { isSettled, toReachable, toRoom, toStatus, toUsedMemoryMb, toWarmRoom } from './node-view.ts';
 import { createOtherNodes, type Replica, toImageSources } from './other-nodes.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
-import { createPlacing } from './placing.ts';
-import type { Candidate } from './rank-places.ts';
+import { createPlacing } from './placing/placing.ts';
+import type { Candidate } from './placing/rank-places.ts';
 import { createStoredOrigins } from './stored-origins.ts';
 import { NodeUnreachableError } from './unreachable.ts';
 

@@ -1,6 +1,6 @@
 import type { Features, Instance, Runtime, SnapshotInfo, TreeOrigin } from '@skerry/runtime';
+import type { ImageFolder } from '../images/template-images.ts';
 import type { NodePlace, SnapshotRow } from '../store/rows.ts';
-import type { ImageFolder } from '../templates/template-images.ts';
 import type { Copies } from './copies.ts';
 import type { NodeList } from './node-list.ts';
 import type { OtherServers } from './other-servers.ts';

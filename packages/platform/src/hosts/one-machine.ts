@@ -1,8 +1,8 @@
 import { freemem, totalmem } from 'node:os';
 import { ApiError, notFound } from '@skerry/contract/error';
 import type { Runtime } from '@skerry/runtime';
+import type { HostImages } from '../images/template-images.ts';
 import { type StorageFolders, toOwnPlace } from '../storage/storage-places.ts';
-import type { HostImages } from '../templates/template-images.ts';
 import { type Host, type Hosts, SPARE_MEMORY } from './hosts.ts';
 import { NO_SERVERS } from './other-servers.ts';
 

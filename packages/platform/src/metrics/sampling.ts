@@ -1,7 +1,7 @@
 import type { Instance, Usage } from '@skerry/runtime';
 import { type Clock, passTime } from '../clock.ts';
+import { createExpiry } from '../expiry.ts';
 import type { Log } from '../log.ts';
-import { createExpiry } from '../sandboxes/expiry.ts';
 import type { MetricRow } from '../store/metric-rows.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';

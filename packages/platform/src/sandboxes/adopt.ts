@@ -1,9 +1,9 @@
 import type { Instance } from '@skerry/runtime';
+import type { Expiry } from '../expiry.ts';
 import type { Log } from '../log.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import { toAgentKeys } from '../tokens.ts';
 import type { Ending } from './ending.ts';
-import type { Expiry } from './expiry.ts';
 import type { Observation } from './observation.ts';
 import type { Live } from './running-handles.ts';
 

@@ -1,11 +1,11 @@
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createExpiry } from '../expiry.ts';
 import { createOneMachine } from '../hosts/one-machine.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
 import { createEnding } from './ending.ts';
-import { createExpiry } from './expiry.ts';
 import { createLive } from './running-handles.ts';
 import { createTransitions } from './transitions.ts';
 

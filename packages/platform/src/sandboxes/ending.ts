@@ -1,11 +1,11 @@
 import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Expiry } from '../expiry.ts';
+import { findInstance, type Placed } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import type { EndCause, SandboxRow, StateChange } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Expiry } from './expiry.ts';
-import { findInstance, type Placed } from './find-instance.ts';
 import type { Observation } from './observation.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Live } from './running-handles.ts';

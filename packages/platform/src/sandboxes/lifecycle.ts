@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
+import type { Expiry } from '../expiry.ts';
 import { PAUSED_STATES, type SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Ending } from './ending.ts';
-import type { Expiry } from './expiry.ts';
 import type { Pausing } from './pausing.ts';
 import type { Live } from './running-handles.ts';
 import { explainMissing, isAlive, toMissingError } from './visible-state.ts';

@@ -2,12 +2,12 @@ import { ApiError, conflict, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, type NetworkPolicy, RuntimeLostError } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
+import { getInstance, type Placed } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import { toLostError } from '../runtime-lost.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import { getInstance, type Placed } from './find-instance.ts';
 import type { Transitions } from './transitions.ts';
 import { explainMissing, requireRunning } from './visible-state.ts';
 

@@ -1,12 +1,12 @@
 import { conflict } from '@skerry/contract/error';
 import type { Clock } from '../clock.ts';
+import type { Expiry } from '../expiry.ts';
+import { getInstance } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import type { PauseKind, SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Ending } from './ending.ts';
-import type { Expiry } from './expiry.ts';
-import { getInstance } from './find-instance.ts';
 import type { Observation } from './observation.ts';
 import { isForWantOfRoom, requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';

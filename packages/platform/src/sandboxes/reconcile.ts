@@ -1,5 +1,6 @@
 import { createTurns } from '@skerry/contract/turns';
 import type { Clock } from '../clock.ts';
+import { findInstance } from '../hosts/find-instance.ts';
 import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import { ACTIVE_STATES, type EndCause, type SandboxRow, type SandboxState } from '../store/rows.ts';
@@ -8,7 +9,6 @@ import type { Building } from '../templates/building.ts';
 import type { Adopt } from './adopt.ts';
 import type { Creating } from './create/creating.ts';
 import type { Ending } from './ending.ts';
-import { findInstance } from './find-instance.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observation } from './observation.ts';
 import type { Recovery } from './recovery.ts';

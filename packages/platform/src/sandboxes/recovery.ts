@@ -1,6 +1,7 @@
 import type { Instance } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
+import { findInstance } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -9,7 +10,6 @@ import type { Store } from '../store/store.ts';
 import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
 import type { Ending } from './ending.ts';
-import { findInstance } from './find-instance.ts';
 
 /** Completes or undoes interrupted transitions between running and paused. */
 export interface Recovery {

@@ -1,6 +1,7 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import { findInstance, getInstance, type Placed } from '../hosts/find-instance.ts';
 import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Ids } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -9,7 +10,6 @@ import type { BuildRow } from '../store/build-rows.ts';
 import type { PauseKind, SandboxRow, TaggedSnapshot } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { TemplatePart } from '../store/tags/tag-rows.ts';
-import { findInstance, getInstance, type Placed } from './find-instance.ts';
 import { requireSnapshot, toObstacleError } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';

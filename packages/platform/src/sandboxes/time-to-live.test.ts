@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
-import { newSandbox } from '../testing/new-sandbox.ts';
+import { newSandbox } from '../store/suite/new-sandbox.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
 
 const start = Date.UTC(2026, 0, 1);

@@ -1,9 +1,9 @@
 import { invalid } from '@skerry/contract/error';
 import type { Clock } from '../clock.ts';
+import type { Expiry } from '../expiry.ts';
 import type { Limits } from '../limits.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Expiry } from './expiry.ts';
 import { explainMissing, requireRunning } from './visible-state.ts';
 
 /**

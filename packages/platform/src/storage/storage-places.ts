@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { TemplateImages } from '../templates/template-images.ts';
+import type { TemplateImages } from '../images/template-images.ts';
 import { measureEntries } from './measure-entries.ts';
 
 /** The folders of this host that are measured. */

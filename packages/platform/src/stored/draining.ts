@@ -1,10 +1,10 @@
 import { createTurns } from '@skerry/contract/turns';
 import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
+import { findInstance } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { ConnectAt } from '../http/connect-at.ts';
 import type { Log } from '../log.ts';
-import { findInstance } from '../sandboxes/find-instance.ts';
 import type { Pausing } from '../sandboxes/pausing.ts';
 import type { Resuming } from '../sandboxes/resuming.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';

@@ -1,12 +1,12 @@
 import { ApiError, invalid } from '@skerry/contract/error';
 import { type Instance, isRuntimeError } from '@skerry/runtime';
 import type { Copies } from '../hosts/copies.ts';
+import { findInstance, findInstanceOn } from '../hosts/find-instance.ts';
 import type { Host, Hosts } from '../hosts/hosts.ts';
 import { NodeUnreachableError } from '../hosts/unreachable.ts';
 import type { Limits } from '../limits.ts';
 import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { findInstance, findInstanceOn } from '../sandboxes/find-instance.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { ResumeReservation, SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';

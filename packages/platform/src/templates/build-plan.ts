@@ -1,6 +1,6 @@
+import type { RegistryCredentials } from '../images/template-images.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import type { SnapshotRow } from '../store/rows.ts';
-import type { RegistryCredentials } from './template-images.ts';
 
 /** The base and the steps of one build, validated. */
 export interface BuildPlan<Source = BuildSource> extends StagePlan<Source> {

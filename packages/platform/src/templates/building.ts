@@ -5,6 +5,11 @@ import type { Clock } from '../clock.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import { NodeUnreachableError } from '../hosts/unreachable.ts';
 import { type Ids, toBuildId } from '../ids.ts';
+import {
+  type InstallationImage,
+  type TemplateImages,
+  UnusableImageError,
+} from '../images/template-images.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
@@ -17,7 +22,6 @@ import { type BuildPlan, listUploads } from './build-plan.ts';
 import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
 import { createMaking } from './make-template.ts';
 import { createMountCaches } from './mounts/mount-caches.ts';
-import { type InstallationImage, type TemplateImages, UnusableImageError } from './template-images.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 
 export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'tags'> {

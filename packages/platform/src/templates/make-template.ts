@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Ids } from '../ids.ts';
+import type { InstallationImage, TemplateImages } from '../images/template-images.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
@@ -18,7 +19,6 @@ import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
 import { StartEndedError } from './start-commands.ts';
 import { startInSandbox } from './start-in-sandbox.ts';
 import { toRunConfig } from './step-place.ts';
-import type { InstallationImage, TemplateImages } from './template-images.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 import type { WithStage } from './uploads/run-copy.ts';
 import { withSandbox } from './with-sandbox.ts';

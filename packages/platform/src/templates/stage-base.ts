@@ -1,4 +1,5 @@
 import { createTurns } from '@skerry/contract/turns';
+import type { InstallationImage, TemplateImages } from '../images/template-images.ts';
 import { emptyRunConfig, type RunConfig, type StartCommands } from '../store/build-rows.ts';
 import type { ImageConfig } from '../store/cache/cache-rows.ts';
 import type { Store } from '../store/store.ts';
@@ -11,7 +12,6 @@ import { type PulledBase, pullBase } from './cache/pull-base.ts';
 import type { SharedWork, WorkShare } from './cache/shared-work.ts';
 import type { ImageCommand } from './inherit-start.ts';
 import { accountForm, type Place, toFirstPlace } from './step-place.ts';
-import type { InstallationImage, TemplateImages } from './template-images.ts';
 
 /** The files of one build. */
 export interface Made {

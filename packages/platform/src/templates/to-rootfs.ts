@@ -1,6 +1,6 @@
 import { unimplemented } from '@skerry/contract/error';
+import type { TemplateImages } from '../images/template-images.ts';
 import type { BuildRow } from '../store/build-rows.ts';
-import type { TemplateImages } from './template-images.ts';
 
 /**
  * The path of the image of a build, or of the installation without one. Throws `unimplemented` where the images of

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { type Instance, type InstanceOrigin, type InstanceSettings, isRuntimeError } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
 import type { Clock } from '../clock.ts';
+import { findInstanceOn } from '../hosts/find-instance.ts';
 import type { Host, HostedInstance, Hosts } from '../hosts/hosts.ts';
 import { NodeUnreachableError } from '../hosts/unreachable.ts';
 import type { Log } from '../log.ts';
 import { DEFAULT_USER, initAgent } from '../sandboxes/agent.ts';
-import { findInstanceOn } from '../sandboxes/find-instance.ts';
 import { retryWhenLost } from '../sandboxes/retry-when-lost.ts';
 import { BuildError } from './build-error.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { type HostImages, UnusableImageError } from '../templates/template-images.ts';
+import { type HostImages, UnusableImageError } from '../images/template-images.ts';
 
 /** Images that are folders of one folder, as the memory driver uses them. None can be pulled or loaded. */
 export const createFolderImages = (folder: string): HostImages & { add(digest: string): Promise<void> } => ({

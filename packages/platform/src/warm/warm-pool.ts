@@ -1,10 +1,10 @@
 import type { Instance, InstanceOrigin, InstanceSettings, NetworkPolicy } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import { findInstance } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { findInstance } from '../sandboxes/find-instance.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import type { SnapshotRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';

@@ -1,12 +1,8 @@
 import { isAbsolute, normalize } from 'node:path';
-import { ID_PATTERN } from '../bounds/check-bounds.ts';
 import { RuntimeError } from '../error.ts';
+import { isInstanceId } from '../instance-id.ts';
 
 /** What the schema of a spec cannot express. */
-
-/** Returns whether a value is the id of an instance or a snapshot. */
-export const isInstanceId = (value: unknown): value is string =>
-  typeof value === 'string' && ID_PATTERN.test(value);
 
 /** @throws RuntimeError `internal`, naming the field */
 export function parseInstanceId(value: unknown, field = 'id'): string {

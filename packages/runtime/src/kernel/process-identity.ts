@@ -26,3 +26,6 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
 
 export const isAlive = ({ pid, startTicks }: ProcessIdentity): boolean =>
   identifyProcess(pid)?.startTicks === startTicks;
+
+/** Returns the id of this boot of the host: pids and start times begin anew with each. */
+export const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,5 +1,5 @@
 export { checkFileSystem } from '../drivers/check-file-system.ts';
-export { toSnapshotSocket } from '../remote/socket-path.ts';
+export { toSnapshotSocket } from '../stored/snapshot-socket.ts';
 export { listStoredCopies, removeStoredCopy } from '../stored/stored-copies.ts';
 export { readStoredImage, writeStoredImage } from '../stored/stored-images.ts';
 export { isNodeName, parseRole } from './certificate-role.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { isInstanceId } from '../drivers/instance-spec.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
+import { isInstanceId } from '../instance-id.ts';
 import { parseSnapshotRequest, type SnapshotRequest } from '../stored/snapshot-request.ts';
 
 /*

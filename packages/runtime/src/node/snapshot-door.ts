@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { RuntimeError } from '../error.ts';
-import { openSocketPath } from '../remote/socket-path.ts';
+import { openSocketPath } from '../socket-path.ts';
 import type { SnapshotRequest } from '../stored/snapshot-request.ts';
 import { join } from './join.ts';
 import { writeLine } from './opening.ts';

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ProbeResult } from '../probe.ts';
 import { checkHost } from './check-host.ts';
 import { readHostFacts } from './host-facts.ts';
-import type { ProbeResult } from './probe.ts';
 import { toNamespaceMend } from './user.ts';
 
 let root: string;

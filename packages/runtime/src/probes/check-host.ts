@@ -1,6 +1,6 @@
+import type { ProbeResult } from '../probe.ts';
 import { toInotifyShare } from '../rootless/inotify-share.ts';
 import { type HostFacts, readHostFacts } from './host-facts.ts';
-import type { ProbeResult } from './probe.ts';
 
 export interface CheckOptions {
   /** Whether sandboxes are made in a rootless namespace. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ProbeResult } from './probe.ts';
+import type { ProbeResult } from '../probe.ts';
 
 /**
  * Reports what prevents sandboxes on the mount of `folder`, from a text as in `/proc/self/mountinfo` (proc(5));

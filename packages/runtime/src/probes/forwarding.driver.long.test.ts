@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../kernel/run-command.ts';
-import type { ProbeResult } from './probe.ts';
+import type { ProbeResult } from '../probe.ts';
 
 interface Report {
   probes: Record<'open' | 'closed' | 'mended' | 'firewalld' | 'iptables' | 'withDocker', ProbeResult>;

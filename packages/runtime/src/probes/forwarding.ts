@@ -8,8 +8,8 @@ import { runRules } from '../network/nftables.ts';
 import { OPEN_NETWORK } from '../network/policy.ts';
 import { openProbePeer } from '../network/probe-peer.ts';
 import { releaseSlot, reserveSlot } from '../network/slots.ts';
+import { type ProbeResult, probe } from '../probe.ts';
 import { findFirewall } from './find-firewall.ts';
-import { type ProbeResult, probe } from './probe.ts';
 import { startInNetworkNamespace } from './start-in-network-namespace.ts';
 
 /**

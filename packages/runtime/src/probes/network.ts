@@ -5,7 +5,7 @@ import { openRuleSet } from '../network/nftables.ts';
 import { OPEN_NETWORK } from '../network/policy.ts';
 import type { Surroundings } from '../network/rules.ts';
 import { releaseSlot, reserveSlot } from '../network/slots.ts';
-import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, type ProbeResult, probe } from '../probe.ts';
 import { startInNetworkNamespace } from './start-in-network-namespace.ts';
 
 /** Sets up the link and the rules of a sandbox in a network namespace, and removes them again. */

@@ -10,10 +10,10 @@ import { prepareCriu } from '../drivers/oci/criu/prepare-criu.ts';
 import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { inPrivateMounts } from '../kernel/private-mounts.ts';
 import { MountFlag, mount } from '../kernel/syscalls.ts';
+import type { ProbeResult } from '../probe.ts';
 import { prepareSuiteBundle } from '../suite/agent.ts';
 import { openCheckout } from '../suite/checkout.ts';
 import { findTraces } from '../suite/traces.ts';
-import type { ProbeResult } from './probe.ts';
 import { probeHost } from './probe-host.ts';
 
 let dir: string;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { findTini } from '../drivers/agent-folder.ts';
+import { findTini } from '../agent-folder/agent-folder.ts';
 import { runCommand } from '../kernel/run-command.ts';
-import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, type ProbeResult, probe } from '../probe.ts';
 
 /** linux/capability.h: needed for mounts, network set-up, shifted owners, and ending sandboxes. */
 const neededCapabilities = {

@@ -1,5 +1,5 @@
 import { findResolvers } from '../network/resolvers.ts';
-import { type ProbeResult, probe } from './probe.ts';
+import { type ProbeResult, probe } from '../probe.ts';
 
 /** Looks for name servers that a sandbox can ask; `files` are those of `findResolvers`. */
 export const probeResolvers = (files?: readonly string[]): Promise<ProbeResult> => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { identifyProcess, type ProcessIdentity } from '../kernel/process-identity.ts';
-import { readBootId, writeRootlessRecord } from '../rootless/record.ts';
+import { identifyProcess, type ProcessIdentity, readBootId } from '../kernel/process-identity.ts';
+import { writeRootlessRecord } from '../rootless/record.ts';
 import { describeLimits } from './rootless-limits.ts';
 
 /** The state of a rootless namespace that this process holds. */

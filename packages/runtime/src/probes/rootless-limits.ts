@@ -1,5 +1,5 @@
+import { asRoot, type ProbeResult } from '../probe.ts';
 import { describeRootlessLimits } from '../rootless/helper-options.ts';
-import { asRoot, type ProbeResult } from './probe.ts';
 
 /** Says which limits hold in the rootless namespace that this process is in, by what, and for how long. */
 export function describeLimits(stateDir: string): ProbeResult[] {

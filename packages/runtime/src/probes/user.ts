@@ -1,10 +1,10 @@
 import { open, readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { runCommand } from '../kernel/run-command.ts';
+import { aptInstall, type ProbeResult, probe } from '../probe.ts';
 import { findIdRange, neededIds, toFreeRange } from '../rootless/id-ranges.ts';
 import { persist } from './check-host.ts';
 import { type HostFacts, readHostFacts } from './host-facts.ts';
-import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
 /** Reports the user of this process, and that root can have more. */
 export const describeUser = (): Promise<ProbeResult> =>

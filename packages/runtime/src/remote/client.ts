@@ -10,10 +10,11 @@ import {
   connectGuest,
   connectGuestSocket,
 } from '../drivers/guest-socket.ts';
-import { isInstanceId } from '../drivers/instance-spec.ts';
 import { isRuntimeError, RuntimeError } from '../error.ts';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { isInstanceId } from '../instance-id.ts';
 import type { ExportedImage, SnapshotId } from '../runtime.ts';
+import { openSocketPath } from '../socket-path.ts';
 import { createBatchedCalls } from './batched-calls.ts';
 import { callCancellable } from './cancellable-calls.ts';
 import { fromConnectError } from './failure.ts';
@@ -32,7 +33,6 @@ import {
   toOriginMessage,
   toSpecMessage,
 } from './messages.ts';
-import { openSocketPath } from './socket-path.ts';
 import { createWatches, watchOver } from './watches.ts';
 
 export interface RemoteRuntime extends AddressedRuntime {

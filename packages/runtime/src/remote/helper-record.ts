@@ -1,7 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { identifyProcess, isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
-import { readBootId } from '../rootless/record.ts';
+import { identifyProcess, isAlive, type ProcessIdentity, readBootId } from '../kernel/process-identity.ts';
 
 /** Records the helper that holds the driver of a data folder. The record remains when the helper is killed. */
 const toPath = (dataDir: string): string => join(dataDir, 'run', 'helper.json');

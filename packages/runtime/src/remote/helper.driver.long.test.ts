@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { agentPort } from '@skerry/contract/directory';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { prepareAgentFolder } from '../drivers/agent-folder.ts';
+import { prepareAgentFolder } from '../agent-folder/agent-folder.ts';
 import { CLOSED_NETWORK } from '../network/policy.ts';
 import { listSlots } from '../network/slots.ts';
 import type { Instance, InstanceSpec, Runtime } from '../runtime.ts';

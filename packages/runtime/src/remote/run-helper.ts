@@ -6,12 +6,12 @@ import { openDriver, parseDriver } from '../drivers/index.ts';
 import { toRuntimeError } from '../error.ts';
 import { withFolderLock } from '../kernel/file-lock.ts';
 import { serveRequests } from '../stored/serve-requests.ts';
+import { toSnapshotSocket } from '../stored/snapshot-socket.ts';
 import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
 import { serveHost } from './host-service.ts';
 import { normalizeProcess } from './normalize-process.ts';
 import { formatReadiness } from './readiness.ts';
 import { serveRuntime } from './server.ts';
-import { toSnapshotSocket } from './socket-path.ts';
 
 /**
  * Runs the helper: it holds the driver, and is the only process of skerry that forks. The server calls it over a unix

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
+import { openSocketPath } from '../socket-path.ts';
 import { createRuntimeEndpoint, type RuntimeEndpointOptions } from './runtime-endpoint.ts';
-import { openSocketPath } from './socket-path.ts';
 
 export interface RuntimeServer {
   /**

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aptInstall, asRoot } from '../probes/probe.ts';
+import { aptInstall, asRoot } from '../probe.ts';
 import {
   ensureGroup,
   hasUnifiedGroups,

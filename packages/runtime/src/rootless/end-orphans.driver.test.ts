@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { agentMountPoint } from '../drivers/agent-folder.ts';
+import { agentMountPoint } from '../agent-folder/agent-folder.ts';
 import { identifyProcess } from '../kernel/process-identity.ts';
 import { reserveSlot } from '../network/slots.ts';
 import { endOrphans } from './end-orphans.ts';

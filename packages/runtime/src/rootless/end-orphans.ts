@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { agentMountPoint } from '../drivers/agent-folder.ts';
+import { agentMountPoint } from '../agent-folder/agent-folder.ts';
 import { RuntimeError } from '../error.ts';
 import { identifyProcess, isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
 import { signalProcess } from '../kernel/signal-process.ts';

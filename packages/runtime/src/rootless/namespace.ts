@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../error.ts';
 import { withFolderLock } from '../kernel/file-lock.ts';
-import { identifyProcess, isAlive } from '../kernel/process-identity.ts';
+import { identifyProcess, isAlive, readBootId } from '../kernel/process-identity.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { signalProcess } from '../kernel/signal-process.ts';
 import { type Program, startProgram } from '../kernel/start-program.ts';
@@ -20,7 +20,6 @@ import { readInotifyShare } from './inotify-share.ts';
 import {
   holderLinePath,
   type RootlessRecord,
-  readBootId,
   readLastRootlessRecord,
   readRootlessRecord,
   toDelegated,

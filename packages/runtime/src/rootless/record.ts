@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
+import { isAlive, type ProcessIdentity, readBootId } from '../kernel/process-identity.ts';
 import type { DelegatedGroup, LimitsRefusal } from './delegated-group.ts';
 
 /** The state of a rootless namespace that a user's servers share. */
@@ -23,8 +23,6 @@ export interface RootlessRecord {
 export const holderLinePath = (stateDir: string): string => join(stateDir, 'holder');
 
 const rootlessRecordPath = (stateDir: string): string => join(stateDir, 'namespace.json');
-
-export const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 
 /** The last rootless namespace since the host's boot, alive or not. */
 export function readLastRootlessRecord(stateDir: string): RootlessRecord | undefined {

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { createRemoteStore } from '@skerry/blobs/remote';
 import { RuntimeError, toRuntimeError } from '../error.ts';
 import { formatAnswer, parseObject, readLine, writeLine } from '../node/opening.ts';
-import { openSocketPath } from '../remote/socket-path.ts';
+import { openSocketPath } from '../socket-path.ts';
 import { resultPath, type SnapshotResult } from './run-request.ts';
 import { parseSnapshotRequest, type SnapshotRequest } from './snapshot-request.ts';
 import type { StoredSnapshots } from './stored-snapshots.ts';

@@ -1,5 +1,5 @@
-import { isInstanceId } from '../drivers/instance-spec.ts';
 import { RuntimeError } from '../error.ts';
+import { isInstanceId } from '../instance-id.ts';
 import type { SnapshotId } from '../runtime.ts';
 import type { CopyId } from './stored-snapshots.ts';
 

@@ -1,7 +1,7 @@
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { prepareAgentFolder } from '../drivers/agent-folder.ts';
+import { prepareAgentFolder } from '../agent-folder/agent-folder.ts';
 
 /**
  * Makes a bundle with the suite's guest, in place of that of the agent, in a folder below `base`; resolves with that

@@ -1,7 +1,7 @@
 import { isDefaultImage } from '@skerry/contract/default-image';
 import type { components } from '@skerry/platform-client';
+import type { RegistryCredentials } from '../../images/template-images.ts';
 import type { BuildPlan, StagePlan } from '../../templates/build-plan.ts';
-import type { RegistryCredentials } from '../../templates/template-images.ts';
 import { parseTemplateReference, type TemplateReference } from '../templates/template-reference.ts';
 import { type BuildPlace, BuildProblem, problemsAt, type ToProblem, toBodyPath } from './build-problem.ts';
 import { parseCredentials } from './parse-credentials.ts';

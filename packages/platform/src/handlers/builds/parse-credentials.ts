@@ -1,5 +1,5 @@
 import type { components } from '@skerry/platform-client';
-import type { RegistryCredentials } from '../../templates/template-images.ts';
+import type { RegistryCredentials } from '../../images/template-images.ts';
 import type { ToProblem } from './build-problem.ts';
 
 type Registry = components['schemas']['ImageRegistry'];

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { UnusableImageError } from '../../images/template-images.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
-import { UnusableImageError } from '../../templates/template-images.ts';
 import { planBuild } from './plan-build.ts';
 
 type Body = Parameters<typeof planBuild>[0];

@@ -1,7 +1,7 @@
 import { notFound, unimplemented } from '@skerry/contract/error';
+import { type TemplateImages, UnusableImageError } from '../../images/template-images.ts';
 import type { Store } from '../../store/store.ts';
 import { type BuildPlan, type BuildSource, listUploads, type StagePlan } from '../../templates/build-plan.ts';
-import { type TemplateImages, UnusableImageError } from '../../templates/template-images.ts';
 import type { ContextStore } from '../../templates/uploads/context-store.ts';
 import { findTemplateState } from '../templates/find-template.ts';
 import { parseTemplateReference, type TemplateReference } from '../templates/template-reference.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { RuntimeError } from '@skerry/runtime';
-import type { HostImages } from '../../templates/template-images.ts';
+import type { HostImages } from '../../images/template-images.ts';
 import type { NodeImages } from '../fleet-images.ts';
 
 /** The images of a node, by digest, whose paths begin with its folder. It makes none from registries or archives. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newSandbox } from '../../testing/new-sandbox.ts';
 import { findPostgres, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
 import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
 import type { Store } from '../store.ts';
+import { newSandbox } from '../suite/new-sandbox.ts';
 import { describeStore } from '../suite/suite.ts';
 import { toConfig } from './config.ts';
 import { TRANSACTION_LOCK } from './dialect.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { newSandbox } from '../../testing/new-sandbox.ts';
 import type { BuildResult, BuildRow } from '../build-rows.ts';
 import type { NewSandbox, TemplateQuery } from '../rows.ts';
 import type { Store } from '../store.ts';
+import { newSandbox } from './new-sandbox.ts';
 
 /** How a store keeps builds: a part of `describeStore`. */
 export const describeBuilds = (ask: () => Store): void => {

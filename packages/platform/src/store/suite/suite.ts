@@ -1,11 +1,11 @@
 import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newSandbox } from '../../testing/new-sandbox.ts';
 import type { NewSandbox } from '../rows.ts';
 import type { Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
 import { describeCache } from './cache-suite.ts';
 import { describeLeases } from './lease-suite.ts';
+import { newSandbox } from './new-sandbox.ts';
 import { describeNodes } from './node-suite.ts';
 import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { newSandbox } from '../../testing/new-sandbox.ts';
 import { emptyRunConfig } from '../build-rows.ts';
 import type { Store } from '../store.ts';
+import { newSandbox } from './new-sandbox.ts';
 
 /** How a store measures and removes what nothing needs: a part of `describeStore`. */
 export const describeUsage = (ask: () => Store): void => {

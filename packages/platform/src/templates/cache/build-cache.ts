@@ -1,13 +1,13 @@
 import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
 import type { Clock } from '../../clock.ts';
 import type { HostedInstance, Hosts } from '../../hosts/hosts.ts';
+import type { TemplateImages } from '../../images/template-images.ts';
 import type { Limits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
 import type { BuildRow } from '../../store/build-rows.ts';
 import type { CacheEntry, ImageConfig, NewCacheEntry } from '../../store/cache/cache-rows.ts';
 import type { Store } from '../../store/store.ts';
-import type { TemplateImages } from '../template-images.ts';
 import { listLayers } from './layer-results.ts';
 import { toEvict } from './to-evict.ts';
 

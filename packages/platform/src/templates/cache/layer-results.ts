@@ -1,5 +1,5 @@
+import type { TemplateImages } from '../../images/template-images.ts';
 import type { CacheEntry } from '../../store/cache/cache-rows.ts';
-import type { TemplateImages } from '../template-images.ts';
 
 /** As that of the other results. */
 const KEY_LENGTH = 32;

@@ -1,6 +1,7 @@
 import type { InstanceOrigin } from '@skerry/runtime';
 import type { Clock } from '../../clock.ts';
 import type { Hosts } from '../../hosts/hosts.ts';
+import type { TemplateImages } from '../../images/template-images.ts';
 import type { Limits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import type { BuildRow } from '../../store/build-rows.ts';
@@ -11,7 +12,6 @@ import { buildInSandbox } from '../build-sandbox.ts';
 import { describeStep } from '../describe-step.ts';
 import type { MountCaches } from '../mounts/mount-caches.ts';
 import type { Place, PlacedStep } from '../step-place.ts';
-import type { TemplateImages } from '../template-images.ts';
 import type { ContextStore } from '../uploads/context-store.ts';
 import type { WithStage } from '../uploads/run-copy.ts';
 import { type BuildSandbox, LostSnapshotError } from '../with-sandbox.ts';

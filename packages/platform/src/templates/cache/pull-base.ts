@@ -1,6 +1,6 @@
+import type { TemplateImages } from '../../images/template-images.ts';
 import type { ImageConfig } from '../../store/cache/cache-rows.ts';
 import type { BuildSource } from '../build-plan.ts';
-import type { TemplateImages } from '../template-images.ts';
 import type { BuildCache } from './build-cache.ts';
 import { type BaseWork, findBase } from './find-base.ts';
 import { toCacheKey } from './key-chain.ts';

@@ -3,9 +3,10 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
+import { isInstanceId } from '../../instance-id.ts';
 import type { Features, InstanceSpec, InstanceState, TreeOrigin } from '../../runtime.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
-import { isInstanceId, parseInstanceId } from '../instance-spec.ts';
+import { parseInstanceId } from '../instance-spec.ts';
 import { createMemoryInstance, type MemoryInstance, type MemorySnapshot, storesNoFiles } from './instance.ts';
 
 export interface MemoryOptions {

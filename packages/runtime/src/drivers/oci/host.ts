@@ -1,8 +1,8 @@
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { RuntimeError } from '../../error.ts';
+import type { HostAllowance } from './cgroup/host-allowance.ts';
 import { readHostAllowance } from './cgroup/host-allowance.ts';
 import { createHostClassReader } from './compatibility/read-host-class.ts';
-import type { HostAllowance } from './container/bundle.ts';
 import {
   findOciRuntime,
   type OciRuntime,

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { type HelperOptions, startHelper } from '../../remote/helper.ts';
-import { toSnapshotSocket } from '../../remote/socket-path.ts';
+import { toSnapshotSocket } from '../../stored/snapshot-socket.ts';
 import { type CredentialFiles, loadCredentials } from '../credentials.ts';
 import { serveNode } from '../serve-node.ts';
 import { createImagesInMemory } from './images-in-memory.ts';

@@ -1,4 +1,4 @@
-import type { ProbeResult } from '../probe.ts';
+import type { ProbeResult } from '../../probe.ts';
 import { type FoundVersion, judgeVersion } from './judge-version.ts';
 import { readKernelVersion, readNodeVersion, readProgramVersion } from './read-versions.ts';
 import { type SafeVersions, safeVersions } from './safe-versions.ts';

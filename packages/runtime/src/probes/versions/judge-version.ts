@@ -1,4 +1,4 @@
-import type { ProbeResult } from '../probe.ts';
+import type { ProbeResult } from '../../probe.ts';
 import { isSafe } from './compare-versions.ts';
 import type { SafeVersions } from './safe-versions.ts';
 

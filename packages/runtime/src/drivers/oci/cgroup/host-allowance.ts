@@ -1,6 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { oomScorePath, readOpenFilesLimit } from '../../../kernel/inherited-limits.ts';
-import type { HostAllowance } from '../container/bundle.ts';
+
+/** The limits that this process can pass on to a sandbox. */
+export interface HostAllowance {
+  /** Of one process. */
+  openFiles: number;
+  /** Of all processes of the host. */
+  fileMax: number;
+  /**
+   * The lowest `oom_score_adj` that a sandbox may have: 0, or that of this process where the kernel does not lower it.
+   */
+  oomScore: number;
+  /** Whether sockets of this kernel can use multipath TCP, which CRIU cannot dump. */
+  hasMultipath: boolean;
+}
 
 /** It belongs to the network namespace of the process that opens it. */
 export const multipathSetting = '/proc/sys/net/mptcp/enabled';

@@ -4,8 +4,8 @@ import { basename, dirname } from 'node:path';
 import { settleAll } from '../../../concurrency/settle-all.ts';
 import { RuntimeError } from '../../../error.ts';
 import type { Limits } from '../../../runtime.ts';
-import { usableDevices } from '../container/devices.ts';
 import type { CgroupLayout } from './cgroup.ts';
+import { usableDevices } from './devices.ts';
 import { toSocketBytes, toSocketSettings } from './socket-memory.ts';
 import { allowDevices } from './workarounds/device-program.ts';
 

@@ -1,5 +1,6 @@
 import { ID_COUNT } from '../../../kernel/user-namespace.ts';
 import type { Limits } from '../../../runtime.ts';
+import type { HostAllowance } from '../cgroup/host-allowance.ts';
 import { toOpenFiles } from '../cgroup/open-files.ts';
 import { capabilities } from './capabilities.ts';
 import type { SeccompProfile } from './seccomp-rules.ts';
@@ -30,20 +31,6 @@ export interface BundleOptions {
   /** Whether the OCI runtime can set limits; otherwise those of this process apply. */
   setsLimits: boolean;
   host: HostAllowance;
-}
-
-/** The limits that this process can pass on to a sandbox. */
-export interface HostAllowance {
-  /** Of one process. */
-  openFiles: number;
-  /** Of all processes of the host. */
-  fileMax: number;
-  /**
-   * The lowest `oom_score_adj` that a sandbox may have: 0, or that of this process where the kernel does not lower it.
-   */
-  oomScore: number;
-  /** Whether sockets of this kernel can use multipath TCP, which CRIU cannot dump. */
-  hasMultipath: boolean;
 }
 
 const CPU_PERIOD_US = 100_000;

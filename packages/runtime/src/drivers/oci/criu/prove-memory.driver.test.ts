@@ -3,8 +3,8 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { prepareAgentFolder } from '../../../agent-folder/agent-folder.ts';
 import { prepareSuiteBundle } from '../../../suite/agent.ts';
-import { prepareAgentFolder } from '../../agent-folder.ts';
 import { useOci } from '../testing/oci-fixture.ts';
 import { ensureMemoryProof } from './prove-memory.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { findProgram } from '../../../kernel/find-program.ts';
-import { aptInstall } from '../../../probes/probe.ts';
+import { aptInstall } from '../../../probe.ts';
 import { isProved } from '../criu/kept-proof.ts';
 
 type FindObstacle = (host: { rootless: boolean; find: typeof findProgram }) => string | undefined;

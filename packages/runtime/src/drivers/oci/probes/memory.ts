@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ProbeResult, probe } from '../../../probes/probe.ts';
-import { prepareAgentFolder } from '../../agent-folder.ts';
+import { prepareAgentFolder } from '../../../agent-folder/agent-folder.ts';
+import { type ProbeResult, probe } from '../../../probe.ts';
 import { describeCriu, prepareCriu } from '../criu/prepare-criu.ts';
 import { proveMemory } from '../criu/prove-memory.ts';
 import { prepareRunsc } from '../gvisor/prepare-runsc.ts';

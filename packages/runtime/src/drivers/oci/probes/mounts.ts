@@ -5,7 +5,7 @@ import koffi, { libc } from '../../../kernel/native.ts';
 import { unmountEvery } from '../../../kernel/syscalls.ts';
 import { openUserNamespace } from '../../../kernel/user-namespace.ts';
 import { slotCount, toBaseUid } from '../../../network/slots.ts';
-import { aptInstall, type ProbeResult, probe } from '../../../probes/probe.ts';
+import { aptInstall, type ProbeResult, probe } from '../../../probe.ts';
 import { mountRoot, prepareUpper } from '../container/overlay.ts';
 import { createDiskFormatter, discardDisk, mountDisk } from '../disk/disk.ts';
 import { proveBound } from './prove-bound.ts';

@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { prepareAgentFolder } from '../../../agent-folder/agent-folder.ts';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { runCommand } from '../../../kernel/run-command.ts';
 import { CLOSED_NETWORK } from '../../../network/policy.ts';
-import { aptInstall, type ProbeResult, probe } from '../../../probes/probe.ts';
-import { prepareAgentFolder } from '../../agent-folder.ts';
+import { aptInstall, type ProbeResult, probe } from '../../../probe.ts';
 import type { OciRuntime, OciRuntimeName } from '../container/oci-runtime.ts';
 import { prepareRunsc } from '../gvisor/prepare-runsc.ts';
 import { readHost } from '../host.ts';

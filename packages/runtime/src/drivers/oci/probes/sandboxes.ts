@@ -1,4 +1,4 @@
-import { aptInstall, type ProbeResult } from '../../../probes/probe.ts';
+import { aptInstall, type ProbeResult } from '../../../probe.ts';
 import { readCgroupLayout } from '../cgroup/cgroup.ts';
 import { describeSocketBound } from '../cgroup/socket-memory.ts';
 import { probeGvisorMemory, probeMemory } from './memory.ts';

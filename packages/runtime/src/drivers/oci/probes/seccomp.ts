@@ -1,4 +1,4 @@
-import { aptInstall, type ProbeResult, probe } from '../../../probes/probe.ts';
+import { aptInstall, type ProbeResult, probe } from '../../../probe.ts';
 import { compileSeccomp } from '../container/seccomp.ts';
 import { seccompProfile } from '../container/seccomp-rules.ts';
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeError } from '../../../error.ts';
+import { isInstanceId } from '../../../instance-id.ts';
 import { withFolderLock } from '../../../kernel/file-lock.ts';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { hasInterface } from '../../../kernel/network-namespace.ts';
@@ -9,7 +10,6 @@ import { runCommand } from '../../../kernel/run-command.ts';
 import { removeHostNetwork } from '../../../network/host.ts';
 import { hostInterface } from '../../../network/rules.ts';
 import { listSlots, type ReservedSlot, releaseSlot } from '../../../network/slots.ts';
-import { isInstanceId } from '../../instance-spec.ts';
 import { openCgroup, readCgroupLayout, readDelegatedLayout, removeCgroupParent } from '../cgroup/cgroup.ts';
 import { toCgroupParent } from '../cgroup/cgroup-parent.ts';
 import { openProcessGroup } from '../container/process-group.ts';

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { isRuntimeError, RuntimeError, toRuntimeError } from '../../../error.ts';
+import { isInstanceId } from '../../../instance-id.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
 import type { SnapshotId, SnapshotInfo, Snapshots } from '../../../runtime.ts';
-import { isInstanceId } from '../../instance-spec.ts';
 import {
   type Checkpoint,
   keepImages,

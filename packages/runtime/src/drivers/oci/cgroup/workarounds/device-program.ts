@@ -13,7 +13,7 @@ import { closeSync, openSync } from 'node:fs';
 import { arch } from 'node:os';
 import koffi, { libc } from '../../../../kernel/native.ts';
 import { SyscallError } from '../../../../kernel/syscalls.ts';
-import { usableDevices } from '../../container/devices.ts';
+import { usableDevices } from '../devices.ts';
 
 // linux/bpf.h
 const BPF_PROG_LOAD = 5;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { BlobStore } from '@skerry/blobs';
 import { RuntimeError } from '../../../../error.ts';
+import { isInstanceId } from '../../../../instance-id.ts';
 import type { SnapshotId } from '../../../../runtime.ts';
 import {
   type CopyId,
@@ -9,7 +10,6 @@ import {
   type StoreOptions,
   toManifestKey,
 } from '../../../../stored/stored-snapshots.ts';
-import { isInstanceId } from '../../../instance-spec.ts';
 import { digestAgentFolder } from '../../compatibility/agent-digest.ts';
 import { verifyImages } from '../../criu/checkpoint.ts';
 import { requireSealedDisk } from '../../disk/sealed-disk.ts';

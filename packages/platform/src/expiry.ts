@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from './clock.ts';
 
 /** Acts on announced ends, each once, at its time. */
 export interface Expiry {

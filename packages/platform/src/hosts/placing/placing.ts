@@ -1,12 +1,12 @@
 import { ApiError } from '@skerry/contract/error';
 import { createTurns } from '@skerry/contract/turns';
 import type { Features } from '@skerry/runtime';
-import type { NodeRow } from '../store/nodes/node-rows.ts';
-import type { NodePlace } from '../store/rows.ts';
-import type { Store } from '../store/store.ts';
-import { ElsewhereError } from './elsewhere.ts';
-import type { Host, Hosts, Need } from './hosts.ts';
-import type { OtherNodes, OwnedRow } from './other-nodes.ts';
+import type { NodeRow } from '../../store/nodes/node-rows.ts';
+import type { NodePlace } from '../../store/rows.ts';
+import type { Store } from '../../store/store.ts';
+import { ElsewhereError } from '../elsewhere.ts';
+import type { Host, Hosts, Need } from '../hosts.ts';
+import type { OtherNodes, OwnedRow } from '../other-nodes.ts';
 import { type Candidate, rankPlaces } from './rank-places.ts';
 
 /** Chooses the nodes of new sandboxes, one after the other. */

@@ -1,5 +1,5 @@
 import { type Instance, isRuntimeError } from '@skerry/runtime';
-import type { Host, Hosts } from '../hosts/hosts.ts';
+import type { Host, Hosts } from './hosts.ts';
 
 /** Where the record of a sandbox says that it is. */
 export interface Placed {

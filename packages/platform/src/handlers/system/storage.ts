@@ -1,7 +1,7 @@
 import { unimplemented } from '@skerry/contract/error';
-import type { PlatformHandlers } from '../handlers/platform-handlers.ts';
-import type { Hosts } from '../hosts/hosts.ts';
-import type { Storage } from './storage.ts';
+import type { Hosts } from '../../hosts/hosts.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { PlatformHandlers } from '../platform-handlers.ts';
 
 type StorageRoute = 'GET /skerry/v1/system/usage' | 'POST /skerry/v1/system/prune';
 

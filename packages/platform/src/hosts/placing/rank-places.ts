@@ -1,6 +1,6 @@
-import type { NodeLoad } from '../store/nodes/node-rows.ts';
-import type { NodePlace } from '../store/rows.ts';
-import type { Need } from './hosts.ts';
+import type { NodeLoad } from '../../store/nodes/node-rows.ts';
+import type { NodePlace } from '../../store/rows.ts';
+import type { Need } from '../hosts.ts';
 
 /** A node as placement sees it. */
 export interface Candidate {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../clock.ts';
-import { createManualClock } from '../testing/manual-clock.ts';
+import type { Clock } from './clock.ts';
 import { createExpiry } from './expiry.ts';
+import { createManualClock } from './testing/manual-clock.ts';
 
 const start = () => {
   const { clock, advance, timers } = createManualClock();

@@ -1,5 +1,5 @@
 import { constants, open } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 
 /**
  * Returns a short name of a unix socket, valid until `close` is called: the kernel accepts at most 107 bytes (unix(7)), and
@@ -9,6 +9,3 @@ export async function openSocketPath(path: string): Promise<{ path: string; clos
   const folder = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
   return { path: `/proc/self/fd/${folder.fd}/${basename(path)}`, close: () => folder.close() };
 }
-
-/** The socket of a helper for requests about stored snapshots. */
-export const toSnapshotSocket = (dataDir: string): string => join(dataDir, 'run', 'snapshots.sock');

@@ -1,4 +1,4 @@
-import type { NewSandbox } from '../store/rows.ts';
+import type { NewSandbox } from '../rows.ts';
 
 /** A sandbox to reserve, with defaults for all fields that a test does not set. */
 export const newSandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
