@@ -42,15 +42,14 @@ describe('the OpenAPI document', () => {
     const fields = Object.entries(
       (document.components.schemas.NewSandboxCommon?.properties ?? {}) as Node,
     ).filter(([, field]) => (field as Node)['x-skerry-status'] === 'planned');
-    expect(fields.map(([name]) => name)).toEqual(['autoResume', 'volumeMounts', 'iam', 'mcp', 'sidecars']);
+    expect(fields.map(([name]) => name)).toEqual(['volumeMounts', 'iam', 'mcp', 'sidecars']);
     for (const [name, field] of fields)
       expect((field as Node).description, name).toMatch(/Planned: .* 400\.$/);
   });
 
   it('uses no planned field in an example of a create', () => {
     const { value } = document.components.examples.NewSandbox as { value: Node };
-    for (const name of ['autoResume', 'volumeMounts', 'iam', 'mcp', 'sidecars'])
-      expect(value).not.toHaveProperty(name);
+    for (const name of ['volumeMounts', 'iam', 'mcp', 'sidecars']) expect(value).not.toHaveProperty(name);
   });
 
   it('gives the newest form of each operation the plain name, and marks older ones with their version as deprecated', () => {

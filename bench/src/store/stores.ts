@@ -45,6 +45,7 @@ export async function reserve(store: Store, id: string, number: number): Promise
       secure: true,
       network: null,
       autoPause: null,
+      wakeMs: null,
       cpuCount: 2,
       memoryMb: 512,
       diskMb: 10_240,

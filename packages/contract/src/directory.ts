@@ -7,6 +7,8 @@ export const agentPort = 49_983;
 export interface Directory {
   /** How to reach a running sandbox. Undefined for a sandbox that is unknown, starting, paused, killed or expired. */
   find(sandboxId: string): Promise<Route | undefined>;
+  /** A sandbox that `find` may not return, and that requests may resume. Undefined for all others. */
+  findDormant(sandboxId: string): Promise<Dormant | undefined>;
   /**
    * Calls `listener` once for each run as soon as `find` no longer returns it, however the run ended, so that its open
    * connections can be reset. The returned function removes the listener.
@@ -26,6 +28,18 @@ export interface Route {
    * this process.
    */
   connect(port: number, options?: ConnectOptions): Promise<Duplex>;
+}
+
+/** A paused sandbox that a request to one of its ports resumes. */
+export interface Dormant {
+  /** The token that a request to its agent has to prove before it may resume the sandbox. Without one every request may. */
+  readonly accessToken?: string;
+  /**
+   * Resumes it, once for all who call at the same time. Resolves when it runs. Rejects with the reason of the signal, which ends only
+   * this wait, and else with an `ApiError`: `conflict` while another transition lasts, `resource_exhausted` at the concurrency limit,
+   * `not_found` when it has ended, and others, with the reason, when it cannot start; then also at once until some time has passed.
+   */
+  wake(signal: AbortSignal): Promise<void>;
 }
 
 /** What the edge needs so that the agent need not know the token. */

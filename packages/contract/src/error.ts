@@ -23,6 +23,13 @@ const table = {
 } as const;
 
 export type ErrorCode = keyof typeof table;
+
+/** The code of an error that another server has answered; `internal` for a status that is none of these. */
+export const toErrorCode = (status: number): ErrorCode => {
+  const codes = Object.keys(table) as ErrorCode[];
+  return codes.find((code) => table[code].status === status) ?? 'internal';
+};
+
 export type ErrorStatus = (typeof table)[ErrorCode]['status'];
 export type ErrorConnectCode = (typeof table)[ErrorCode]['connect'];
 

@@ -5,11 +5,13 @@ import {
   checkAccess,
   createTokenVerifier,
   EDGE_ACCESS,
+  OPEN_ROUTE,
   parseRequestUrl,
   toEdgeAccess,
   withoutSignature,
 } from '@skerry/contract/agent-access';
 import type { AgentKeys } from '@skerry/contract/directory';
+import { ApiError } from '@skerry/contract/error';
 import { REQUEST_ID } from '@skerry/contract/request-id';
 import { isPreflight } from './error-page.ts';
 
@@ -54,4 +56,21 @@ export const checkAgentRequest = (request: IncomingMessage, keys: AgentKeys): Ch
     verifier,
   );
   return { url, edgeAccess: toEdgeAccess(access, edgeNonce) };
+};
+
+/**
+ * Checks that a request to the agent of a paused sandbox may resume it: it needs the token, or a signature that opens its file, also for
+ * the route that a running agent answers to everyone. Throws as `checkAgentRequest`.
+ */
+export const requireWakeAccess = ({ method, headers, url }: IncomingMessage, accessToken: string): void => {
+  const { path, query } = parseRequestUrl(url ?? '/');
+  const route = `${method} ${path}`;
+  const given = accessTokenOf(headers);
+  const verifier = createTokenVerifier(accessToken, Date.now());
+  if (route === OPEN_ROUTE && (given === undefined || !verifier.isToken(given)))
+    throw new ApiError(
+      'unauthenticated',
+      `${given === undefined ? 'missing' : 'wrong'} X-Access-Token header`,
+    );
+  checkAccess({ route, given, query }, verifier);
 };

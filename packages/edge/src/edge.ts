@@ -14,6 +14,7 @@ import { forward } from './proxy.ts';
 import { splice } from './splice.ts';
 import type { Target } from './target.ts';
 import { createUpstreams, isRefused } from './upstream.ts';
+import { createHolding } from './waking/holding.ts';
 
 export interface EdgeOptions {
   readonly directory: Directory;
@@ -23,9 +24,13 @@ export interface EdgeOptions {
   readonly sharedHosts?: readonly string[];
   /** The maximum of open requests and upgraded connections for one sandbox; the default is 1000. Beyond it, 429. */
   readonly connectionLimit?: number;
+  /** The maximum of requests that wait for paused sandboxes; the default is 4000. Beyond it, 429. */
+  readonly heldLimit?: number;
+  /** How long a request waits for a paused sandbox at most; the default is 60 s. Then 409. */
+  readonly heldMs?: number;
   /** Whether a call to the agent must declare its version of the Connect protocol; the default is true. */
   readonly requireProtocolVersion?: boolean;
-  /** A request has named a sandbox that runs. */
+  /** A request has named a sandbox that runs, or that it may resume. */
   readonly onRouted?: (request: IncomingMessage) => void;
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
 }
@@ -48,12 +53,24 @@ export interface Edge {
 
 /** Each uses two file descriptors of the server, which all sandboxes share. */
 const defaultConnectionLimit = 1000;
+/** Those of a few sandboxes. Each uses one file descriptor, and one more when its sandbox runs. */
+const defaultHeldLimit = 4000;
+/** As long as clients wait by default. */
+const defaultHeldMs = 60_000;
 
 /** Creates an edge for the sandboxes of the directory. It does not listen on a port. */
 export const createEdge = (options: EdgeOptions): Edge => {
   const { directory, log, connectionLimit = defaultConnectionLimit, requireProtocolVersion = true } = options;
+  const { heldLimit = defaultHeldLimit, heldMs = defaultHeldMs } = options;
   const rules: HostRules = { domain: options.domain, sharedHosts: options.sharedHosts ?? [] };
   const upstreams = createUpstreams();
+  const holding = createHolding({
+    directory,
+    perSandbox: connectionLimit,
+    inAll: heldLimit,
+    waitMs: heldMs,
+    onHeld: (request) => options.onRouted?.(request),
+  });
   const failures = createFailureLog({ log, now: () => performance.now() });
   const stopListening = directory.onEnd((sandboxId, runId) => {
     upstreams.end(sandboxId, runId);
@@ -64,7 +81,10 @@ export const createEdge = (options: EdgeOptions): Edge => {
     const client = request.socket;
     const target = admit(request, response, rules);
     if (target === undefined) return;
-    const route = await directory.find(target.sandboxId);
+    const route =
+      (await directory.find(target.sandboxId)) ??
+      (await holding.awake({ request, response, target, isUpgrade: change !== undefined }));
+    if (route === 'answered') return;
     if (route === undefined) {
       sendNotFound(request, response, target);
       return;
@@ -162,6 +182,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
     openStreams: () => upstreams.underWay(),
     async close() {
       stopListening();
+      holding.close();
       upstreams.endAll();
     },
   };

@@ -14,6 +14,8 @@ export interface EdgeError {
   readonly namesPort?: boolean;
   /** The limit that was reached, for the JSON body. */
   readonly connectionLimit?: number;
+  /** Whole seconds after which the same request may succeed. */
+  readonly retryAfter?: string;
 }
 
 /**
@@ -21,8 +23,9 @@ export interface EdgeError {
  * clients read either. Does nothing when a response has begun.
  */
 export const sendError = (request: IncomingMessage, response: ServerResponse, error: EdgeError): void => {
-  const { status, message, target } = error;
+  const { status, message, target, retryAfter } = error;
   if (allowPreflight(request, response)) return;
+  if (retryAfter !== undefined && !response.headersSent) response.setHeader('retry-after', retryAfter);
   if (isNavigation(request)) {
     send(response, status, 'text/html; charset=utf-8', toPage(error));
     return;
@@ -99,7 +102,7 @@ export const isPreflight = ({ headers, method }: IncomingMessage): boolean =>
 const browser = /\b(mozilla|opera|lynx|w3m|e?links)\b/i;
 
 /** A browser that navigates to an address, as opposed to a program or a script in a page. */
-const isNavigation = ({ headers }: IncomingMessage): boolean => {
+export const isNavigation = ({ headers }: IncomingMessage): boolean => {
   const mode = headers['sec-fetch-mode'];
   return (
     browser.test(headers['user-agent'] ?? '') &&
@@ -112,20 +115,23 @@ const isNavigation = ({ headers }: IncomingMessage): boolean => {
 const acceptsJsonAlone = (accept: string): boolean =>
   accept.split(',').every((range) => /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i.test(range));
 
-const toPage = ({ status, message, detail, target }: EdgeError): string => {
-  const id = escapeHtml(target.sandboxId);
-  const text = escapeHtml(message);
-  return `<!doctype html>
+const toPage = ({ status, message, detail, target }: EdgeError): string =>
+  `${beginPage(message, target, { title: `${status} ${message}`, detail })}</html>\n`;
+
+/** A page about a sandbox, without its end. */
+export const beginPage = (
+  heading: string,
+  { sandboxId, port }: Target,
+  { title = heading, detail }: { title?: string; detail?: string | undefined } = {},
+): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${status} ${text}</title>
+<title>${escapeHtml(title)}</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:15vh auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}</style>
-<h1>${text}</h1>
-<p>Sandbox <code>${id}</code>, port <code>${target.port}</code>${detail === undefined ? '' : `: ${escapeHtml(detail)}`}.</p>
-</html>
+<h1>${escapeHtml(heading)}</h1>
+<p>Sandbox <code>${escapeHtml(sandboxId)}</code>, port <code>${port}</code>${detail === undefined ? '' : `: ${escapeHtml(detail)}`}.</p>
 `;
-};
 
-const escapeHtml = (text: string): string =>
+export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

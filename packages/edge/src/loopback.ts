@@ -14,7 +14,8 @@ import { edgeServerOptions } from './server-options.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-export interface LoopbackOptions extends Pick<EdgeOptions, 'connectionLimit' | 'requireProtocolVersion'> {
+export interface LoopbackOptions
+  extends Pick<EdgeOptions, 'connectionLimit' | 'heldLimit' | 'heldMs' | 'requireProtocolVersion'> {
   /** The token of every sandbox. Default: none is required. */
   readonly accessToken?: string;
 }
@@ -32,6 +33,8 @@ export interface Loopback extends AsyncDisposable {
   readonly warnings: Record<string, unknown>[];
   /** Starts or restarts a sandbox without servers, and ends its previous run. */
   start(sandboxId: string): void;
+  /** Pauses a sandbox with what a request does to resume it; `start` or `end` ends that. */
+  pause(sandboxId: string, wake: () => Promise<void>): void;
   /** Listens on a port of a sandbox. */
   serve(sandboxId: string, port: number, listener: Listener): Promise<Server>;
   serveTcp(sandboxId: string, port: number, listener: (socket: Socket) => void): Promise<TcpServer>;
@@ -46,6 +49,7 @@ class RefusedError extends Error {
 export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions = {}): Promise<Loopback> => {
   const sandboxes = new Map<string, { runId: string; ports: Map<number, number> }>();
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
+  const dormant = new Map<string, () => Promise<void>>();
   const servers: (Server | TcpServer)[] = [];
   const dialled: Loopback['dialled'] = [];
   const warnings: Loopback['warnings'] = [];
@@ -81,6 +85,20 @@ export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions
         },
       };
     },
+    async findDormant(sandboxId) {
+      const wake = dormant.get(sandboxId);
+      if (wake === undefined) return undefined;
+      return {
+        ...(accessToken !== undefined && { accessToken }),
+        wake: (signal) =>
+          Promise.race([
+            wake(),
+            once(signal, 'abort').then(() => {
+              throw signal.reason;
+            }),
+          ]),
+      };
+    },
     onEnd(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -102,6 +120,7 @@ export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions
   const end = (sandboxId: string): void => {
     const runId = sandboxes.get(sandboxId)?.runId;
     sandboxes.delete(sandboxId);
+    dormant.delete(sandboxId);
     if (runId !== undefined) for (const listener of listeners) listener(sandboxId, runId);
   };
   const add = async <S extends Server | TcpServer>(
@@ -124,6 +143,10 @@ export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions
     start(sandboxId) {
       end(sandboxId);
       sandboxes.set(sandboxId, { runId: `r${++runs}`, ports: new Map() });
+    },
+    pause(sandboxId, wake) {
+      end(sandboxId);
+      dormant.set(sandboxId, wake);
     },
     serve: (sandboxId, inner, listener) =>
       add(

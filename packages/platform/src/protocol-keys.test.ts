@@ -83,7 +83,6 @@ describe('the document names the keys that the protocol has in the body of', () 
 const transform = { headers: { 'X-Key': 'value' } };
 /** What asks for each feature that this server lacks, by the key that the refusal names. */
 const unsupported = {
-  autoResume: { autoResume: { enabled: true } },
   volumeMounts: { volumeMounts: [{ name: 'data', path: '/data' }] },
   iam: { iam: { tokens: { one: { audience: 'a', tokenType: 'JWT-SVID' } } } },
   mcp: { mcp: { browserbase: {} } },

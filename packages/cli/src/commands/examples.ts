@@ -22,7 +22,7 @@ const examples: Record<string, readonly string[]> = {
   'node forget': ['skerry node forget a'],
   down: ['skerry down', 'skerry down --deadline 5 --data ./data'],
   doctor: ['skerry doctor', 'skerry doctor --json --data /srv/skerry'],
-  create: ['skerry create python', 'skerry create --timeout 1h --on-end kill'],
+  create: ['skerry create python', 'skerry create --timeout 1h --on-end kill', 'skerry create --auto-resume'],
   run: [`skerry run -- python3 -c 'print("hello")'`, 'skerry run python -- pip list', 'skerry run -t node'],
   exec: ['skerry exec ID -- ls -l', 'skerry exec -t ID'],
   cp: ['skerry cp ./project ID:', 'skerry cp ID:report.html .'],

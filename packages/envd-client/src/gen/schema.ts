@@ -264,6 +264,20 @@ export interface components {
             /** @description Id of the sandbox. */
             sandboxID: string;
         };
+        /** @description Sent by the edge for a paused sandbox that a request has not resumed. Both spellings of the id have the same value. */
+        SandboxNotResumedError: {
+            /**
+             * Format: int32
+             * @description Equal to the HTTP status.
+             */
+            code: number;
+            /** @description Why, for people. */
+            message: string;
+            /** @description The spelling that older clients read. */
+            sandboxId: string;
+            /** @description Id of the sandbox. */
+            sandboxID: string;
+        };
         /** @description Sent by the edge for a busy sandbox. Both spellings of the id have the same value. */
         TooManyConnectionsError: {
             /**
@@ -273,9 +287,9 @@ export interface components {
             code: number;
             /**
              * Format: int32
-             * @description The maximum of open requests for one sandbox.
+             * @description The maximum of open requests for one sandbox, when that is reached.
              */
-            connectionLimit: number;
+            connectionLimit?: number;
             /** @description For people; may change. */
             message: string;
             /** @description The spelling that older clients read. */
@@ -415,6 +429,28 @@ export interface components {
                 "text/html": string;
             };
         };
+        /**
+         * @description The sandbox is paused, its requests may resume it (`autoResume`), and this one has not: with 403 it lacks the token, or the
+         *     sandbox could not be resumed, for the reason in the message; with 409 it is still being resumed.
+         */
+        SandboxNotResumed: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "sandboxID": "i4k2m9x7q1w8e3r5t6y0z",
+                 *       "sandboxId": "i4k2m9x7q1w8e3r5t6y0z",
+                 *       "message": "The sandbox is paused, and is not resumed: missing X-Access-Token header",
+                 *       "code": 403
+                 *     }
+                 */
+                "application/json": components["schemas"]["SandboxNotResumedError"];
+            };
+        };
         /** @description No capacity at the moment, or the server is stopping. Nothing has changed; try again. `error_code` is always present. */
         ServiceUnavailable: {
             headers: {
@@ -426,9 +462,13 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The sandbox has reached the maximum of open requests that the edge allows for one. Wait until some have ended. */
+        /**
+         * @description The sandbox has reached the maximum of open requests that the edge allows for one; or it is paused and cannot be resumed now, at
+         *     the concurrency limit or because too many requests wait for that. Wait until some have ended.
+         */
         TooManyConnections: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
@@ -483,6 +523,8 @@ export interface operations {
             };
             400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            403: components["responses"]["SandboxNotResumed"];
+            409: components["responses"]["SandboxNotResumed"];
             429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
@@ -577,8 +619,10 @@ export interface operations {
             };
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
+            403: components["responses"]["SandboxNotResumed"];
             404: components["responses"]["FileNotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["SandboxNotResumed"];
             412: components["responses"]["PreconditionFailed"];
             416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["TooManyConnections"];
@@ -645,6 +689,8 @@ export interface operations {
             };
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
+            403: components["responses"]["SandboxNotResumed"];
+            409: components["responses"]["SandboxNotResumed"];
             429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
@@ -677,7 +723,9 @@ export interface operations {
             };
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
+            403: components["responses"]["SandboxNotResumed"];
             404: components["responses"]["FileNotFound"];
+            409: components["responses"]["SandboxNotResumed"];
             429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
@@ -716,6 +764,8 @@ export interface operations {
             };
             400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            403: components["responses"]["SandboxNotResumed"];
+            409: components["responses"]["SandboxNotResumed"];
             429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
@@ -743,6 +793,8 @@ export interface operations {
             };
             400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            403: components["responses"]["SandboxNotResumed"];
+            409: components["responses"]["SandboxNotResumed"];
             429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];

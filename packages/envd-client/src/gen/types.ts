@@ -16,6 +16,9 @@ export type Obstacle = components['schemas']['Obstacle'];
 /** Sent by the edge for a sandbox that cannot respond. Both spellings of the id have the same value. */
 export type SandboxNotFoundError = components['schemas']['SandboxNotFoundError'];
 
+/** Sent by the edge for a paused sandbox that a request has not resumed. Both spellings of the id have the same value. */
+export type SandboxNotResumedError = components['schemas']['SandboxNotResumedError'];
+
 /** Sent by the edge for a busy sandbox. Both spellings of the id have the same value. */
 export type TooManyConnectionsError = components['schemas']['TooManyConnectionsError'];
 

@@ -1892,7 +1892,10 @@ export interface components {
              * @default true
              */
             autoPauseMemory?: boolean;
-            /** @description Resume a paused sandbox when a request reaches one of its ports. Planned: `enabled: true` is refused with 400. */
+            /**
+             * @description The first request to a port of the sandbox while it is paused with its memory resumes it, and waits for that. It then lives
+             *     for `timeout`, and at least 300 seconds. A pause that keeps only files is not resumed by requests.
+             */
             autoResume?: {
                 /** @description `true` enables it. */
                 enabled: boolean;
@@ -2181,6 +2184,8 @@ export interface components {
              *     paused and the server has a blob store.
              */
             stored?: boolean;
+            /** @description Why traffic could not resume it at the last attempts. Text for a person. */
+            wakeProblem?: string;
         };
         /** @description The same entries in two forms. */
         SandboxLogs: {
@@ -2278,6 +2283,20 @@ export interface components {
              * @description The port without a server. Present when the sandbox itself is running.
              */
             port?: number;
+            /** @description The spelling that older clients read. */
+            sandboxId: string;
+            /** @description Id of the sandbox. */
+            sandboxID: string;
+        };
+        /** @description Sent by the edge for a paused sandbox that a request has not resumed. Both spellings of the id have the same value. */
+        SandboxNotResumedError: {
+            /**
+             * Format: int32
+             * @description Equal to the HTTP status.
+             */
+            code: number;
+            /** @description Why, for people. */
+            message: string;
             /** @description The spelling that older clients read. */
             sandboxId: string;
             /** @description Id of the sandbox. */
@@ -2591,9 +2610,9 @@ export interface components {
             code: number;
             /**
              * Format: int32
-             * @description The maximum of open requests for one sandbox.
+             * @description The maximum of open requests for one sandbox, when that is reached.
              */
-            connectionLimit: number;
+            connectionLimit?: number;
             /** @description For people; may change. */
             message: string;
             /** @description The spelling that older clients read. */
@@ -2724,6 +2743,28 @@ export interface components {
                 "text/html": string;
             };
         };
+        /**
+         * @description The sandbox is paused, its requests may resume it (`autoResume`), and this one has not: with 403 it lacks the token, or the
+         *     sandbox could not be resumed, for the reason in the message; with 409 it is still being resumed.
+         */
+        SandboxNotResumed: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "sandboxID": "i4k2m9x7q1w8e3r5t6y0z",
+                 *       "sandboxId": "i4k2m9x7q1w8e3r5t6y0z",
+                 *       "message": "The sandbox is paused, and is not resumed: missing X-Access-Token header",
+                 *       "code": 403
+                 *     }
+                 */
+                "application/json": components["schemas"]["SandboxNotResumedError"];
+            };
+        };
         /** @description The sandbox was paused and runs again, with the same id, metadata, variables, rules and tokens. */
         SandboxResumed: {
             headers: {
@@ -2755,9 +2796,13 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The sandbox has reached the maximum of open requests that the edge allows for one. Wait until some have ended. */
+        /**
+         * @description The sandbox has reached the maximum of open requests that the edge allows for one; or it is paused and cannot be resumed now, at
+         *     the concurrency limit or because too many requests wait for that. Wait until some have ended.
+         */
         TooManyConnections: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
@@ -2876,6 +2921,8 @@ export interface operations {
             };
             400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            403: components["responses"]["SandboxNotResumed"];
+            409: components["responses"]["SandboxNotResumed"];
             429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];

@@ -163,6 +163,9 @@ export type SandboxNetwork = components['schemas']['SandboxNetwork'];
 /** Sent by the edge for a sandbox that cannot respond. Both spellings of the id have the same value. */
 export type SandboxNotFoundError = components['schemas']['SandboxNotFoundError'];
 
+/** Sent by the edge for a paused sandbox that a request has not resumed. Both spellings of the id have the same value. */
+export type SandboxNotResumedError = components['schemas']['SandboxNotResumedError'];
+
 /** `running`, or `paused`: kept on disk, with no process running. */
 export type SandboxState = components['schemas']['SandboxState'];
 

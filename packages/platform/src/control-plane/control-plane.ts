@@ -25,6 +25,7 @@ import { createLive } from '../sandboxes/running-handles.ts';
 import { createSnapshotting, type Snapshotting } from '../sandboxes/snapshotting.ts';
 import { createTimeToLive, type TimeToLive } from '../sandboxes/time-to-live.ts';
 import { createTransitions, type TransitionKind } from '../sandboxes/transitions.ts';
+import { createWaking, type Waking } from '../sandboxes/waking.ts';
 import type { SandboxQuery, SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { createDraining, type Draining } from '../stored/draining.ts';
@@ -65,6 +66,7 @@ export interface ControlPlane {
   readonly lifecycle: Lifecycle;
   readonly pausing: Pausing;
   readonly resuming: Resuming;
+  readonly waking: Waking;
   readonly snapshotting: Snapshotting;
   readonly building: Building;
   readonly inspecting: Inspecting;
@@ -151,6 +153,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       toSpec: (row, id) => toSpec(row, { ...row, snapshot: { id }, build: null }),
     });
   const resuming = createResuming({ ...base, recovery, timeToLive, relocating });
+  const waking = createWaking({ ...base, resuming });
   const draining = storing && createDraining({ ...base, pausing, resuming, storing, snapshotting });
   const building = createBuilding({ ...base, snapshotting });
   const inspecting = createInspecting({ ...base, toRootfs });
@@ -182,8 +185,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
 
   return {
     ...{ creating, lifecycle, pausing, resuming, snapshotting, building, inspecting, forking },
-    ...{ timeToLive, networkRules, observation, storing, draining, nodeEvents },
-    directory: remote.directory,
+    ...{ timeToLive, networkRules, observation, waking, storing, draining, nodeEvents },
+    directory: { ...remote.directory, findDormant: waking.find },
     start: async (size) => {
       // What expired meanwhile ends before anything is started in advance.
       await rounds.start();

@@ -7,7 +7,7 @@ import { toAgentKeys } from '../tokens.ts';
 /** Routes to the sandboxes for which another server acts: through the door of their node, as their rows say. */
 export interface RemoteRoutes {
   /** Those of this server first. */
-  readonly directory: Directory;
+  readonly directory: Omit<Directory, 'findDormant'>;
   /** Goes on with the connections of a sandbox that another server has taken over. */
   follow(id: string, runId: string): void;
   /** Looks up which of the runs that were routed to have ended. */

@@ -15,6 +15,7 @@ describe('parseNewSandbox', () => {
       secure: true,
       network: null,
       autoPause: null,
+      autoResume: false,
     });
   });
 
@@ -54,7 +55,6 @@ describe('parseNewSandbox', () => {
 
   const refused: [string, Partial<Body>][] = [
     ['autoPauseMemory', { autoPauseMemory: false }],
-    ['autoResume', { autoResume: { enabled: true } }],
     ['volumeMounts', { volumeMounts: [{ name: 'data', path: '/data' }] }],
     ['iam', { iam: { tokens: { a: { audience: 'b', tokenType: 'c' } } } }],
     ['mcp', { mcp: { browserbase: {} } }],
@@ -79,9 +79,17 @@ describe('parseNewSandbox', () => {
     expect(parse({ autoPause: true, autoPauseMemory: false }).autoPause).toBe('filesystem');
   });
 
+  it('parses whether traffic resumes it, and refuses that for pauses without memory', () => {
+    const autoResume = { enabled: true };
+    expect(parse({ autoResume })).toMatchObject({ autoResume: true, autoPause: null });
+    expect(parse({ autoResume, autoPause: true })).toMatchObject({ autoResume: true, autoPause: 'memory' });
+    for (const autoPause of [false, true])
+      expect(() => parse({ autoResume, autoPause, autoPauseMemory: false })).toThrow('body.autoPauseMemory');
+  });
+
   it('names all refused fields at once', () => {
-    expect(() => parse({ autoResume: { enabled: true }, network: { httpsPorts: [1] } })).toThrow(
-      'body.autoResume, body.network.httpsPorts',
+    expect(() => parse({ mcp: { browserbase: {} }, network: { httpsPorts: [1] } })).toThrow(
+      'body.mcp, body.network.httpsPorts',
     );
   });
 

@@ -20,7 +20,6 @@ const isEmpty = (value: object | null | undefined): boolean =>
 
 /** Fields that request a feature that this server lacks. Values equal to the default are accepted. */
 const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
-  ...(body.autoResume?.enabled === true ? ['autoResume'] : []),
   ...(isEmpty(body.volumeMounts) ? [] : ['volumeMounts']),
   ...(isEmpty(body.iam?.tokens) ? [] : ['iam']),
   ...(isEmpty(body.mcp) ? [] : ['mcp']),
@@ -31,7 +30,12 @@ const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
 const parseAutoPause = ({
   autoPause = false,
   autoPauseMemory = true,
-}: Pick<NewSandbox, 'autoPause' | 'autoPauseMemory'>): PauseKind | null => {
+  autoResume,
+}: Pick<NewSandbox, 'autoPause' | 'autoPauseMemory' | 'autoResume'>): PauseKind | null => {
+  if (!autoPauseMemory && autoResume?.enabled === true)
+    throw invalid(
+      'body.autoPauseMemory must not be false with body.autoResume.enabled: traffic resumes a sandbox only with its memory',
+    );
   if (autoPause) return autoPauseMemory ? 'memory' : 'filesystem';
   if (!autoPauseMemory) throw invalid('body.autoPauseMemory must not be false without body.autoPause');
   return null;
@@ -76,5 +80,6 @@ export const parseNewSandbox = (
       'body.network',
     ),
     autoPause: parseAutoPause(body),
+    autoResume: body.autoResume?.enabled === true,
   };
 };

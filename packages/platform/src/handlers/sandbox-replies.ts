@@ -54,5 +54,5 @@ export const toSandboxDetail = (
   ...toTokenField(row, secret),
   ...toNetworkFields(row.network),
   domain,
-  lifecycle: { autoResume: false, onTimeout: row.autoPause === null ? 'kill' : 'pause' },
+  lifecycle: { autoResume: row.wakeMs !== null, onTimeout: row.autoPause === null ? 'kill' : 'pause' },
 });

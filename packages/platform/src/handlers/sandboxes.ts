@@ -1,4 +1,4 @@
-import { requirePause } from '../sandboxes/pause-error.ts';
+import { requireMemory, requirePause } from '../sandboxes/pause-error.ts';
 import { parseNewSandbox, parseTimeout } from './new-sandbox.ts';
 import type { Caller, HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
@@ -29,7 +29,8 @@ const MIN_REFRESH_SECONDS = 15;
 
 /** Handlers that create, find and end one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
-  const { store, creating, lifecycle, timeToLive, resuming, features, maxRunMs, secureByDefault } = context;
+  const { store, creating, lifecycle, timeToLive, resuming, waking, features, maxRunMs, secureByDefault } =
+    context;
 
   const create = async (
     body: CreateBody,
@@ -37,6 +38,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
+    if (request.autoResume) requireMemory(features, 'body.autoResume.enabled');
     const origin = await requireTemplateState(store, body.templateID);
     const row = await creating.create({ ...request, ...origin, signal, isForwarded });
     return { status: 201, body: toSandbox(row, context) } as const;
@@ -47,8 +49,14 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     body: { timeout?: number; memory?: boolean },
     { isForwarded, isServer }: Caller,
   ) => {
+    const id = parseSandboxId(params);
+    // Another server asks for what traffic there needs.
+    if (isServer && body.timeout === undefined) {
+      await waking.wake(id, { isForwarded });
+      return { status: 200, body: toSandbox(await lifecycle.get(id), context) } as const;
+    }
     const named = isServer ? 'remaining' : 'requested';
-    const { row, wasPaused } = await resuming.connect(parseSandboxId(params), {
+    const { row, wasPaused } = await resuming.connect(id, {
       timeoutMs: parseTimeout(body.timeout ?? DEFAULT_TIMEOUT_SECONDS.v2, maxRunMs),
       timeToLive: body.timeout === undefined ? 'default' : named,
       memory: body.memory ?? true,

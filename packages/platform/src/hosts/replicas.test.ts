@@ -1,3 +1,4 @@
+import { RuntimeError } from '@skerry/runtime';
 import { describe, expect, it } from 'vitest';
 import { ElsewhereError } from './elsewhere.ts';
 import { createManualMembership } from './testing/manual-membership.ts';
@@ -85,6 +86,27 @@ describe('several servers', () => {
     expect(await one.plane.directory.find(id)).toBeUndefined();
     one.manual.advance(leaseMs / 3);
     await expect.poll(() => ends).toEqual([`${id} ${runId}`]);
+  });
+
+  it('wake a sandbox that another one owns, once, for what either is asked, and agree about one that cannot start', async () => {
+    const one = await start('one');
+    const two = await start('two');
+    await pass([one, two], [['a'], ['b']]);
+    const { id } = await create(one, { isForwarded: true, autoResume: true });
+    await one.plane.pausing.pause(id, 'memory');
+    const runtime = servers.runtimeOf('a');
+    runtime.fail('resume', new RuntimeError('internal', 'it broke'));
+    const { signal } = new AbortController();
+    const wakeAt = async ({ plane }: typeof one) => (await plane.directory.findDormant(id))?.wake(signal);
+    const refused = { code: 'internal', headers: { 'Retry-After': '1' } };
+    await expect(wakeAt(two)).rejects.toMatchObject(refused);
+    await expect(wakeAt(one)).rejects.toMatchObject(refused);
+    for (const { plane } of [one, two]) expect(plane.waking.problemOf(id)).toContain('1 attempt');
+    for (const { manual } of [one, two]) manual.advance(1_000);
+    await Promise.all([one, two, two].map(wakeAt));
+    expect(runtime.log.filter((line) => line.startsWith('resume '))).toHaveLength(2);
+    const { runId } = (await servers.store.findSandbox(id)) ?? {};
+    for (const { plane } of [one, two]) expect(await plane.directory.find(id)).toMatchObject({ runId });
   });
 
   it('place a sandbox on the best node of all, once: where it was sent it stays', async () => {

@@ -10,6 +10,14 @@ import type { PauseKind, SandboxState } from '../store/rows.ts';
 export const requirePause = ({ pause }: Pick<Features, 'pause'>, kind: PauseKind, field: string): void =>
   requireCapture(pause, kind, { field, act: 'pause sandboxes' });
 
+/** As `requirePause`, where only a pause with memory will do. */
+export const requireMemory = ({ pause }: Pick<Features, 'pause'>, field: string): void => {
+  if (pause.memory) return;
+  throw invalid(
+    `${field}: this server cannot checkpoint the memory of a sandbox, which that needs; leave it out`,
+  );
+};
+
 /** As `requirePause`, for a snapshot. */
 export const requireSnapshot = ({ snapshot }: Pick<Features, 'snapshot'>, kind: PauseKind): void =>
   requireCapture(snapshot, kind, { field: 'body.memory', act: 'make snapshots of sandboxes' });

@@ -16,15 +16,16 @@ import type { Recovery } from './recovery.ts';
 import { limitReached, nodeFull, toStartError } from './start-error.ts';
 import type { TimeToLive } from './time-to-live.ts';
 import type { Transitions } from './transitions.ts';
-import { explainMissing, isAlive, toBusyError, toMissingError } from './visible-state.ts';
+import { explainMissing, isAlive, isWakeable, toBusyError, toMissingError } from './visible-state.ts';
 
 export interface ResumeRequest {
   timeoutMs: number;
   /**
    * What that time is: `requested`, the time to live from now on; `default`, the least for a caller who named none, so that a paused
-   * sandbox lives for as long as it did before; `remaining`, the rest of the run that a move to another node interrupts.
+   * sandbox lives for as long as it did before; `remaining`, the rest of the run that a move to another node interrupts; `wake`, that of
+   * the sandbox for traffic, which resumes only what it may, and extends nothing.
    */
-  timeToLive?: 'requested' | 'default' | 'remaining';
+  timeToLive?: 'requested' | 'default' | 'remaining' | 'wake';
   /** False: start from the files alone, and ignore a checkpoint. */
   memory: boolean;
   /** Whether another server has sent it here, where it has to stay. */
@@ -71,9 +72,14 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     return toBusyError(row) ?? toMissingError(id, row, clock);
   };
 
-  /** The time to live of a resume that keeps it; the server may have been started with a shorter longest run since. */
-  const toKeptMs = ({ timeToLiveMs }: SandboxRow, { timeoutMs }: ResumeRequest): number =>
-    Math.max(timeoutMs, Math.min(timeToLiveMs, limits.maxRunMs));
+  /** The time to live of a resume. The server may have been started with a shorter longest run since the one that is kept. */
+  const toTimeoutMs = (
+    { timeToLiveMs, wakeMs }: SandboxRow,
+    { timeoutMs, timeToLive }: ResumeRequest,
+  ): number => {
+    if (timeToLive === 'default') return Math.max(timeoutMs, Math.min(timeToLiveMs, limits.maxRunMs));
+    return timeToLive === 'wake' ? Math.min(wakeMs ?? timeoutMs, limits.maxRunMs) : timeoutMs;
+  };
 
   /** Resumes the instance of a row on its host. */
   const resumeOn = async (
@@ -134,8 +140,8 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const resumePaused = async (id: string, options: ResumeRequest): Promise<SandboxRow> => {
     const row = await store.findSandbox(id);
     if (row?.state !== 'paused') throw await explain(id);
-    const request =
-      options.timeToLive === 'default' ? { ...options, timeoutMs: toKeptMs(row, options) } : options;
+    if (options.timeToLive === 'wake' && !isWakeable(row)) throw toMissingError(id, row, clock);
+    const request = { ...options, timeoutMs: toTimeoutMs(row, options) };
     const needed = await relocating?.needs(row);
     return needed === undefined ? resumeHere(row, request) : resumeFromCopy(row, needed, request);
   };
@@ -231,6 +237,10 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const tryConnect = async (id: string, request: ResumeRequest) => {
     const row = await store.findSandbox(id);
     if (row === undefined || !isAlive(row.state)) throw toMissingError(id, row, clock);
+    if (request.timeToLive === 'wake') {
+      if (row.state === 'running') return { row, wasPaused: false };
+      if (!isWakeable(row)) throw toMissingError(id, row, clock);
+    }
     await requireHere(row, request.isForwarded === true);
     try {
       if (row.state === 'running') {

@@ -3,7 +3,7 @@ import type { Instance } from '@skerry/runtime';
 
 /** The running sandboxes whose handle this process has. */
 export interface Live {
-  readonly directory: Directory;
+  readonly directory: Omit<Directory, 'findDormant'>;
   has(id: string): boolean;
   get(id: string): Instance | undefined;
   /** Adds it to the directory. `onExit` is called once if the run ends before `remove`. `node`: where it is. */

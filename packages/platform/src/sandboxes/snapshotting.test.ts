@@ -93,7 +93,14 @@ describe('snapshotting', () => {
     const snapshot = await make(id, { name: 'prepared' });
     const template = await fixture.store.findTemplate('prepared');
     if (template === undefined) throw new Error('no template');
-    const rest = { metadata: {}, envVars: {}, secure: true, network: null, autoPause: null };
+    const rest = {
+      metadata: {},
+      envVars: {},
+      secure: true,
+      network: null,
+      autoPause: null,
+      autoResume: false,
+    };
     const begun = await fixture.plane.creating.create({
       template,
       snapshot,

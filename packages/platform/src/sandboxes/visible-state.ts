@@ -12,6 +12,14 @@ export interface StateContext {
 export const isAlive = (state: SandboxState): boolean =>
   state === 'running' || state === 'pausing' || state === 'paused' || state === 'resuming';
 
+/** Whether traffic resumes a sandbox that does not run now: its creator wants that, and its memory is kept. */
+export const isWakeable = ({
+  state,
+  pausedWith,
+  wakeMs,
+}: Pick<SandboxRow, 'state' | 'pausedWith' | 'wakeMs'>): boolean =>
+  isAlive(state) && state !== 'running' && pausedWith === 'memory' && wakeMs !== null;
+
 /** The error while a sandbox is between running and paused; undefined in any other state. */
 export const toBusyError = (row: SandboxRow | undefined): ApiError | undefined => {
   if (row?.state === 'pausing') return conflict(`sandbox "${row.id}" is being paused`);

@@ -37,6 +37,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       network: 'text?',
       networkPending: 'boolean',
       autoPause: 'text?',
+      wakeMs: 'bigint?',
       pausedAt: 'bigint?',
       pausedWith: 'text?',
       node: 'text?',

@@ -68,6 +68,8 @@ export interface NewSandbox {
   network: NetworkPolicy | null;
   /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
+  /** How long it lives when traffic has resumed it; null: traffic does not. */
+  wakeMs: number | null;
   cpuCount: number;
   memoryMb: number;
   diskMb: number;

@@ -60,7 +60,14 @@ it('encrypts variables, and says what to do where the secret is another one', as
   const entry = { key: 'k', parent: null, description: 'FROM x', createdAt: 1, ...result };
   await store.keepCached(entry, { replaces: false });
   const of = { templateId: 't1', templateName: 'made', snapshotId: null, buildId: 'b1', metadata: {} };
-  const choices = { envVars: env, defaultUser: '', defaultWorkdir: '', network: null, autoPause: null };
+  const choices = {
+    envVars: env,
+    defaultUser: '',
+    defaultWorkdir: '',
+    network: null,
+    autoPause: null,
+    wakeMs: null,
+  };
   const sandbox = { id: 'i1', createdAt: 1, endAt: 9, secure: true, ...of, ...choices, ...size };
   await store.reserveSandbox(sandbox, { maxActive: 1 });
   await store.close();

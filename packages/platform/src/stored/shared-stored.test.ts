@@ -82,6 +82,22 @@ describe('several servers with one blob store', () => {
     expect(instances).toHaveLength(1);
   });
 
+  it('wake what is stored on a node that is gone, once, whichever has the traffic', async () => {
+    const [one, two] = await startBoth();
+    const { id } = await create(one, { isForwarded: true, autoResume: true });
+    await one.plane.pausing.pause(id, 'memory');
+    await expect.poll(() => isStored(id)).toBe(true);
+    cut('a');
+    await areReady([two, one], ['unreachable', 'ready']);
+    const { signal } = new AbortController();
+    const woken = [one, two, one, two].map(async (at) =>
+      (await at.plane.directory.findDormant(id))?.wake(signal),
+    );
+    await Promise.all(woken);
+    expect([await stateOf(id), await nodeOf(id)]).toEqual(['running', 'b']);
+    for (const at of [one, two]) expect(await at.plane.directory.find(id)).toBeDefined();
+  });
+
   it('drain a node to that of another server', async () => {
     const [one, two] = await startBoth();
     const paused = await pauseStored(one);

@@ -32,6 +32,7 @@ export interface PlaneFixture {
   create(options?: {
     timeoutMs?: number;
     autoPause?: PauseKind | null;
+    autoResume?: boolean;
     network?: NetworkPolicy | null;
   }): Promise<string>;
   /** A template of that name with a start command, and with a checkpoint if that is wanted, as its build leaves it. */
@@ -86,7 +87,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       fixture.plane = await makePlane(fixture.runtime, limits);
       return fixture.plane;
     },
-    create: async ({ timeoutMs = 60_000, autoPause = null, network = null } = {}) => {
+    create: async ({ timeoutMs = 60_000, autoPause = null, autoResume = false, network = null } = {}) => {
       const rest = {
         snapshot: null,
         build: null,
@@ -94,6 +95,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
         envVars: { A: 'b' },
         secure: true,
         network,
+        autoResume,
       };
       return (await fixture.plane.creating.create({ template, timeoutMs, autoPause, ...rest })).id;
     },

@@ -66,6 +66,8 @@ export interface SandboxExplanation {
   stored: boolean | undefined;
   /** Why it could not be stored at the last attempt, for a person. */
   problem: string | undefined;
+  /** Why traffic could not resume it at the last attempts, for a person. */
+  wakeProblem: string | undefined;
   /** What the service has recorded of it, the oldest first. */
   history: LogEntry[];
 }
@@ -125,8 +127,8 @@ export const nodes = {
         signal,
       }),
     );
-    const { node, nodeState, reason, stored, problem, history } = data;
-    const where = { node, nodeState, reason, stored, problem };
+    const { node, nodeState, reason, stored, problem, wakeProblem, history } = data;
+    const where = { node, nodeState, reason, stored, problem, wakeProblem };
     return { sandboxId: data.sandboxID, ...where, history: history.map(toLogEntry) };
   },
 

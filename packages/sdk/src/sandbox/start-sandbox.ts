@@ -26,6 +26,11 @@ export interface SandboxOptions extends ConnectionOptions {
   autoPause?: boolean | undefined;
   /** `false` keeps only the files at that pause. Default true. */
   autoPauseMemory?: boolean | undefined;
+  /**
+   * `true`: a request to one of its ports, or to its files and commands, resumes the sandbox while it is paused with its memory, and
+   * waits for that. It then lives for `timeoutMs`, and at least 5 minutes. Default false.
+   */
+  autoResume?: boolean | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
@@ -52,7 +57,7 @@ export const DEFAULT_TIMEOUT_SECONDS = 300;
  */
 export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
   const { template = 'base', metadata, envs, secure, allowInternetAccess, network } = options;
-  const { autoPause, autoPauseMemory } = options;
+  const { autoPause, autoPauseMemory, autoResume } = options;
   const body = {
     templateID: template,
     ...toTimeout(options),
@@ -62,6 +67,7 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
     ...(network ? { network: toNetworkFields(network) } : {}),
     ...(autoPause === undefined ? {} : { autoPause }),
     ...(autoPauseMemory === undefined ? {} : { autoPauseMemory }),
+    ...(autoResume === undefined ? {} : { autoResume: { enabled: autoResume } }),
   };
   const { data } = await callApi(connection, options, (api, signal) =>
     // The route of version 2 creates secured sandboxes only.

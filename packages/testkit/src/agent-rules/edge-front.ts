@@ -36,6 +36,7 @@ export const startEdgeFront = async ({
   const edge = createEdge({
     directory: {
       find: async (id) => (id === sandboxId ? route : undefined),
+      findDormant: async () => undefined,
       onEnd: () => () => undefined,
     },
     domain: 'localhost',

@@ -56,6 +56,22 @@ export function pausingScenario(ask: Ask): void {
 export function newestPausingScenario(ask: Ask): void {
   const askNewest = () => ask().e2b as unknown as NewestE2b;
 
+  it('resumes a paused sandbox by using it, when it was created so', async () => {
+    const { Sandbox } = askNewest();
+    const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
+    const sandbox = await Sandbox.create({ lifecycle, timeoutMs: 60_000 });
+    expect((await sandbox.getInfo()).lifecycle).toEqual(lifecycle);
+    await sandbox.files.write('kept', 'kept');
+    await sandbox.pause();
+    expect((await Sandbox.getInfo(sandbox.sandboxId)).state).toBe('paused');
+    expect((await sandbox.commands.run('cat kept')).stdout).toBe('kept');
+    const { state, startedAt, endAt } = await sandbox.getInfo();
+    expect([state, endAt.getTime() - startedAt.getTime()]).toEqual(['running', 300_000]);
+    await sandbox.pause();
+    expect(await sandbox.isRunning()).toBe(true);
+    await sandbox.kill();
+  });
+
   it('pauses without memory, says so once, and resumes', async () => {
     const { Sandbox } = askNewest();
     const sandbox = await Sandbox.create();

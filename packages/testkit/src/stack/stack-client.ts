@@ -19,6 +19,7 @@ export interface CreateOptions {
   metadata?: Record<string, string>;
   autoPause?: boolean;
   autoPauseMemory?: boolean;
+  autoResume?: { enabled: boolean };
 }
 
 /** A sandbox and the client of its agent. */

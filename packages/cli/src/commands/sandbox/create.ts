@@ -9,6 +9,7 @@ import { type CreateOptions, createFrom } from './create-from.ts';
 type Flags = Parameters<typeof resolveConnection>[0] & {
   timeout?: number;
   onEnd?: 'pause' | 'kill';
+  autoResume?: boolean;
   env?: Record<string, string>;
   metadata?: Record<string, string>;
   internet: boolean;
@@ -32,6 +33,7 @@ export function createSandboxCommand(): Command {
           'what the end of that time does: pause keeps the sandbox until it is resumed (default: pause, where the server can)',
         ).choices(['pause', 'kill']),
       )
+      .option('--auto-resume', 'let the first request to a port of the paused sandbox resume it')
       .option('-e, --env <name=value>', 'variable of every command in it, may be repeated', parseEnvironment)
       .option('--metadata <key=value>', 'metadata, may be repeated', parseMetadata)
       .option('--no-internet', 'block all outgoing connections')
@@ -43,6 +45,7 @@ export function createSandboxCommand(): Command {
       ...(flags.timeout !== undefined ? { timeoutMs: flags.timeout * 1000 } : {}),
       ...(flags.env ? { envs: flags.env } : {}),
       ...(flags.metadata ? { metadata: flags.metadata } : {}),
+      ...(flags.autoResume ? { autoResume: true } : {}),
       ...(flags.internet ? {} : { allowInternetAccess: false }),
     };
     const { onEnd } = flags;
@@ -68,7 +71,8 @@ async function createLasting(options: CreateOptions, requested: 'pause' | undefi
   try {
     return await Sandbox.create({ ...options, autoPause: true });
   } catch (first) {
-    if (!isUnable(first)) throw first;
+    // Requests resume no sandbox of which only the files are kept.
+    if (options.autoResume || !isUnable(first)) throw first;
     try {
       return await Sandbox.create({ ...options, autoPause: true, autoPauseMemory: false });
     } catch (second) {

@@ -21,13 +21,15 @@ export function explainSandboxCommand(): Command {
   });
 }
 
-const toLines = ({ node, nodeState, reason, stored, problem, history }: SandboxExplanation): string[] => {
+const toLines = (explanation: SandboxExplanation): string[] => {
+  const { node, nodeState, reason, stored, problem, wakeProblem, history } = explanation;
   const elsewhere = stored ? 'the blob store, and no node' : 'the machine of the server';
   const where = node === undefined ? elsewhere : `${node}, which is ${nodeState ?? 'forgotten'}`;
   return [
     `where    ${where}`,
     ...(node === undefined ? [] : [`why      ${reason ?? 'this is not on record'}`]),
     ...(stored === undefined ? [] : [`stored   ${stored ? 'yes' : `no: ${problem ?? 'not yet'}`}`]),
+    ...(wakeProblem === undefined ? [] : [`waking   ${wakeProblem}`]),
     ...history.map(toLine),
   ];
 };

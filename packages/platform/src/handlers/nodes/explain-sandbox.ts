@@ -6,7 +6,7 @@ import { requireObserved } from '../observed-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
 import { parseSandboxId } from '../sandbox-id.ts';
 
-type Context = Pick<HandlerContext, 'store' | 'clock' | 'storing'> & { nodes: NodeList };
+type Context = Pick<HandlerContext, 'store' | 'clock' | 'storing' | 'waking'> & { nodes: NodeList };
 
 /** The newest; few sandboxes have more. */
 const MAX_ENTRIES = 1000;
@@ -17,6 +17,7 @@ export const createExplainHandler = ({
   clock,
   nodes,
   storing,
+  waking,
 }: Context): Pick<PlatformHandlers, 'GET /skerry/v1/sandboxes/{sandboxID}/explanation'> => ({
   'GET /skerry/v1/sandboxes/{sandboxID}/explanation': async ({ params }) => {
     const {
@@ -30,6 +31,7 @@ export const createExplainHandler = ({
     const [placed] = await store.listLogEntries({ ...query, search: PLACED_MESSAGE, limit: 1 });
     const node = name === null ? undefined : (await nodes.list()).find((one) => one.name === name);
     const problem = storing?.problemOf(id);
+    const wakeProblem = waking.problemOf(id);
     const body: components['schemas']['SandboxExplanation'] = {
       sandboxID: id,
       ...(name !== null && { node: name }),
@@ -37,6 +39,7 @@ export const createExplainHandler = ({
       ...(placed?.fields.reason !== undefined && { reason: placed.fields.reason }),
       ...(storing && state === 'paused' && { stored: (await storing.find({ id, pausedAt })) !== undefined }),
       ...(problem !== undefined && { problem }),
+      ...(wakeProblem !== undefined && { wakeProblem }),
       history: entries.toReversed().map(toLogEntry),
     };
     return { status: 200, body };

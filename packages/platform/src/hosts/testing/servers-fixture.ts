@@ -71,7 +71,7 @@ export interface TestServers {
   pass(of: readonly TestServer[], expected: string[][]): Promise<void>;
   /** Passes time of the database alone. */
   passDatabase(ms: number): void;
-  create(server: TestServer, more?: { isForwarded?: boolean }): Promise<SandboxRow>;
+  create(server: TestServer, more?: { isForwarded?: boolean; autoResume?: boolean }): Promise<SandboxRow>;
   stateOf(id: string): Promise<string | undefined>;
 }
 
@@ -137,7 +137,8 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
         ids: createRandomIds(),
         connectAt: async (address, { id, timeoutMs }) => {
           const there = running.find((one) => `${one.owner}:1` === address);
-          await there?.plane.resuming.connect(id, { timeoutMs, memory: true, isForwarded: true });
+          if (timeoutMs === undefined) await there?.plane.waking.wake(id, { isForwarded: true });
+          else await there?.plane.resuming.connect(id, { timeoutMs, memory: true, isForwarded: true });
         },
       });
       await plane.start({ ...template, ...size });
@@ -172,7 +173,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
       plane.creating.create({
         template: { ...template, ...size },
         ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-        ...{ network: null, autoPause: null, ...more },
+        ...{ network: null, autoPause: null, autoResume: false, ...more },
       }),
     stateOf: async (id) => (await servers.store.findSandbox(id))?.state,
   };

@@ -22,6 +22,8 @@ export interface CreateRequest {
   network: NetworkPolicy | null;
   /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
+  /** Whether traffic resumes it. */
+  autoResume: boolean;
   /** Ends the wait for the start command of the template. */
   signal?: AbortSignal | undefined;
   /** Whether another server has sent it here, where it has to stay. */
@@ -40,9 +42,25 @@ export interface Planned {
   origin: Origin;
 }
 
+/** The least time that a sandbox lives when traffic has resumed it. */
+const MIN_WAKE_MS = 300_000;
+
+/** How long it lives then, by the time to live that its creator chose. */
+const toWakeMs = (timeoutMs: number): number => Math.max(timeoutMs, MIN_WAKE_MS);
+
 /** Finds out what a new sandbox begins with, and where it can. */
 export const planCreate = async (
-  { template, snapshot, build, timeoutMs, envVars, signal, isForwarded, ...request }: CreateRequest,
+  {
+    template,
+    snapshot,
+    build,
+    timeoutMs,
+    envVars,
+    signal,
+    isForwarded,
+    autoResume,
+    ...request
+  }: CreateRequest,
   { store, hosts, toSpec, createdAt }: { store: Store; hosts: Hosts; toSpec: ToSpec; createdAt: number },
 ): Promise<Planned> => {
   const { features } = hosts;
@@ -65,6 +83,7 @@ export const planCreate = async (
     defaultWorkdir: runConfig.workdir,
     createdAt,
     endAt: createdAt + timeoutMs,
+    wakeMs: autoResume ? toWakeMs(timeoutMs) : null,
     ...request,
     ...size,
   };
@@ -93,6 +112,7 @@ export const planFork = (
     wanted: {
       ...{ templateId, templateName, snapshotId, buildId, metadata, secure, network, autoPause },
       ...{ envVars, defaultUser, defaultWorkdir },
+      wakeMs: source.wakeMs === null ? null : toWakeMs(timeoutMs),
       ...{ createdAt, endAt: createdAt + timeoutMs, cpuCount, memoryMb, diskMb },
     },
     origin: {

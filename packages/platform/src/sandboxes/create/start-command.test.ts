@@ -16,6 +16,7 @@ const rest = {
   secure: true,
   network: null,
   autoPause: null,
+  autoResume: false,
 };
 
 describe('a create from a template with a start command', () => {

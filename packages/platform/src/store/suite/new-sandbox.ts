@@ -16,6 +16,7 @@ export const newSandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandb
   secure: true,
   network: null,
   autoPause: null,
+  wakeMs: null,
   cpuCount: 1,
   memoryMb: 128,
   diskMb: 100,

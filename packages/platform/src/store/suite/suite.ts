@@ -62,6 +62,7 @@ export const describeStore = (
           secure: false,
           network: CLOSED_NETWORK,
           autoPause: 'filesystem',
+          wakeMs: 300_000,
         });
         await store.reserveSandbox(made, { maxActive: 1 });
         store = await opened.reopen();
