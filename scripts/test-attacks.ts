@@ -1,5 +1,5 @@
-// Tries the attacks of packages/testkit/src/attacks on the real service, and those of a node on another in packages/runtime, and prints a
-// table of what stopped each: pnpm test:attacks
+// Tries the attacks of packages/testkit/src/attacks on the real service, those of a node on another in packages/runtime and one of many
+// builds in packages/platform, and prints a table of what stopped each: pnpm test:attacks
 // With --write, puts the table into docs/security.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,6 +23,7 @@ const drivers = 'packages/runtime/src/drivers';
 const { status, report } = await runVitest<Report>([
   ...['unit', 'drivers', 'stack', 'long'].flatMap((project) => ['--project', project]),
   'packages/testkit/src/attacks',
+  'packages/platform/src/templates/building.test.ts',
   'packages/runtime/src/node/node-snapshots.test.ts',
   `${drivers}/check-file-system.driver.test.ts`,
   `${drivers}/oci/container/null-device.driver.test.ts`,

@@ -1,3 +1,4 @@
+import { markAttack } from '@skerry/runtime/suite-attack';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRandomIds } from '../ids.ts';
 import type { BuildRow } from '../store/build-rows.ts';
@@ -71,7 +72,12 @@ it('a build that was not started within 40 minutes fails, and is not started any
   expect(await store.findBuild(waiting.id)).toMatchObject({ state: 'waiting' });
 });
 
-it('a build is refused while a thousand others wait for their start or run', async () => {
+it('a build is refused while a thousand others wait for their start or run', async (test) => {
+  markAttack(test, {
+    attack: 'filling the database and the memory of the server with builds that are never started',
+    place: 'outside',
+    stoppedBy: 'a bound of unfinished builds, and a time limit for their start',
+  });
   const { plane, store, runtime } = fixture;
   Object.assign(runtime.features, { imageExport: true });
   const ids = createRandomIds();
