@@ -44,6 +44,7 @@ export async function reserve(store: Store, id: string, number: number): Promise
       defaultWorkdir: '',
       secure: true,
       network: null,
+      ingress: null,
       autoPause: null,
       wakeMs: null,
       cpuCount: 2,

@@ -22,6 +22,8 @@ export interface Route {
   readonly runId: string;
   /** How a request to the agent of this run is authorised. */
   readonly agent: AgentKeys;
+  /** How any other port is reached. */
+  readonly ports: PortAccess;
   /**
    * Opens a connection to a port inside, also to a port that is bound to loopback there. Rejects with an error whose
    * `code` is `refused` when no server listens. A `reader` replaces how the connection is read if it is a socket of
@@ -34,6 +36,8 @@ export interface Route {
 export interface Dormant {
   /** The token that a request to its agent has to prove before it may resume the sandbox. Without one every request may. */
   readonly accessToken?: string;
+  /** How its other ports are reached when it runs: a request that may not pass there does not resume it. */
+  readonly ports: PortAccess;
   /**
    * Resumes it, once for all who call at the same time. Resolves when it runs. Rejects with the reason of the signal, which ends only
    * this wait, and else with an `ApiError`: `conflict` while another transition lasts, `resource_exhausted` at the concurrency limit,
@@ -48,6 +52,19 @@ export interface AgentKeys {
   readonly accessToken?: string;
   /** The one that the agent got with `/init`. */
   readonly edgeNonce: string;
+}
+
+/** The header with the traffic token of a sandbox whose ports are private, in lower case. */
+export const TRAFFIC_TOKEN = 'e2b-traffic-access-token';
+
+/** How the ports of a sandbox are reached, except that of its agent. */
+export interface PortAccess {
+  /** The token that they need. Without one every request is allowed. */
+  readonly trafficToken?: string;
+  /** The host name that programs see instead of their own, with `${PORT}` for the port. */
+  readonly maskHost?: string;
+  /** Ports on which programs speak TLS. */
+  readonly httpsPorts?: readonly number[];
 }
 
 export interface ConnectOptions {

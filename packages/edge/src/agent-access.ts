@@ -10,7 +10,7 @@ import {
   toEdgeAccess,
   withoutSignature,
 } from '@skerry/contract/agent-access';
-import type { AgentKeys } from '@skerry/contract/directory';
+import { type AgentKeys, TRAFFIC_TOKEN } from '@skerry/contract/directory';
 import { ApiError } from '@skerry/contract/error';
 import { REQUEST_ID } from '@skerry/contract/request-id';
 import { isPreflight } from './error-page.ts';
@@ -22,6 +22,7 @@ import { isPreflight } from './error-page.ts';
 export const notForAgent: ReadonlySet<string> = new Set([
   ACCESS_TOKEN,
   EDGE_ACCESS,
+  TRAFFIC_TOKEN,
   REQUEST_ID,
   'referer',
   'x-api-key',

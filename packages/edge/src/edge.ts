@@ -9,6 +9,7 @@ import { type CheckedRequest, checkAgentRequest } from './agent-access.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
 import { type HostRules, parseTarget } from './host.ts';
+import { passPortRequest } from './ports/pass-port-request.ts';
 import { lacksProtocolVersion } from './protocol-version.ts';
 import { forward } from './proxy.ts';
 import { splice } from './splice.ts';
@@ -91,8 +92,12 @@ export const createEdge = (options: EdgeOptions): Edge => {
     }
     if (client.destroyed) return;
     options.onRouted?.(request);
-    const checked = target.port === agentPort ? checkOrRefuse(request, response, route) : undefined;
-    if (checked === 'refused') return;
+    const isForAgent = target.port === agentPort;
+    const checked = isForAgent ? checkOrRefuse(request, response, route) : undefined;
+    const passed = isForAgent
+      ? undefined
+      : passPortRequest(request, response, { target, ports: route.ports });
+    if (checked === 'refused' || passed === 'answered') return;
     const run = upstreams.of(target, route);
     if (run.underWay() >= connectionLimit) {
       const message = `The sandbox has reached its limit of ${connectionLimit} connections`;
@@ -109,6 +114,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
       client,
       target,
       checked,
+      passed,
       run,
       waiting,
       addsProtocolVersion: !requireProtocolVersion && lacksProtocolVersion(target, request),

@@ -50,6 +50,22 @@ export const sendJson = (
   type = 'application/json; charset=utf-8',
 ): void => send(response, status, type, JSON.stringify(body));
 
+/** Sends a browser to an address of the same host, with a cookie for it. */
+export const sendToAddress = (
+  response: ServerResponse,
+  { location, cookie }: { location: string; cookie: string },
+): void => {
+  response.writeHead(303, {
+    location,
+    'set-cookie': cookie,
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'content-length': 0,
+    [REQUEST_ID]: requestIdOf(response.req),
+  });
+  response.end();
+};
+
 /** Sends a short text. */
 export const sendText = (response: ServerResponse, status: number, text: string): void =>
   send(response, status, 'text/plain; charset=utf-8', `${text}\n`);

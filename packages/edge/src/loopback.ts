@@ -7,7 +7,7 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
-import type { AgentKeys, Directory } from '@skerry/contract/directory';
+import type { AgentKeys, Directory, PortAccess } from '@skerry/contract/directory';
 import { toReadOptions } from '@skerry/contract/read-options';
 import { createEdge, type Edge, type EdgeOptions } from './edge.ts';
 import { edgeServerOptions } from './server-options.ts';
@@ -18,6 +18,8 @@ export interface LoopbackOptions
   extends Pick<EdgeOptions, 'connectionLimit' | 'heldLimit' | 'heldMs' | 'requireProtocolVersion'> {
   /** The token of every sandbox. Default: none is required. */
   readonly accessToken?: string;
+  /** How the ports of every sandbox are reached. Default: by everyone. */
+  readonly ports?: PortAccess;
 }
 
 /** Sandboxes whose ports are servers of this process, and a listening edge in front of them. For tests. */
@@ -46,7 +48,11 @@ class RefusedError extends Error {
   readonly code = 'refused';
 }
 
-export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions = {}): Promise<Loopback> => {
+export const startLoopback = async ({
+  accessToken,
+  ports: access = {},
+  ...options
+}: LoopbackOptions = {}): Promise<Loopback> => {
   const sandboxes = new Map<string, { runId: string; ports: Map<number, number> }>();
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
   const dormant = new Map<string, () => Promise<void>>();
@@ -68,6 +74,7 @@ export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions
       return {
         runId,
         agent: toKeys(runId),
+        ports: access,
         async connect(port, { reader } = {}) {
           const actual = ports.get(port);
           if (actual === undefined) {
@@ -90,6 +97,7 @@ export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions
       if (wake === undefined) return undefined;
       return {
         ...(accessToken !== undefined && { accessToken }),
+        ports: access,
         wake: (signal) =>
           Promise.race([
             wake(),

@@ -12,6 +12,7 @@ import { notePassed } from '@skerry/contract/passing-buffers';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type CheckedRequest, notForAgent } from './agent-access.ts';
 import { hasBody, isChunked, toForwardedHeaders, toForwardedTrailers, toHead } from './headers.ts';
+import type { PortRequest } from './ports/port-access.ts';
 import { maxHeaderBytes } from './server-options.ts';
 import { passStream } from './stream-end.ts';
 import type { Target } from './target.ts';
@@ -26,6 +27,8 @@ export interface Exchange {
   readonly target: Target;
   /** Set for a request to the agent. */
   readonly checked?: CheckedRequest | undefined;
+  /** Set for a request to any other port. */
+  readonly passed?: PortRequest | undefined;
   readonly run: Run;
   /** The client, which waits for the response. */
   readonly waiting: Waiting;
@@ -118,9 +121,15 @@ export const forward = (exchange: Exchange): void => {
   });
 };
 
-const toRequestHeaders = ({ request, checked, onUpgrade, addsProtocolVersion }: Exchange): string[] => {
-  // Servers inside other than the agent get the client's headers unchanged.
-  const headers = toForwardedHeaders(request, checked && notForAgent);
+const toRequestHeaders = ({
+  request,
+  checked,
+  passed,
+  onUpgrade,
+  addsProtocolVersion,
+}: Exchange): string[] => {
+  const headers = toForwardedHeaders(request, checked ? notForAgent : passed?.withheld);
+  if (passed !== undefined) headers.push(...passed.added);
   // For the log of the agent.
   if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));
   if (checked?.edgeAccess !== undefined) headers.push(EDGE_ACCESS, checked.edgeAccess);

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { callbackify } from 'node:util';
 import type { Route } from '@skerry/contract/directory';
 import { RecycledReads } from '@skerry/contract/recycled-reads';
+import { secureConnection } from './ports/secured-port.ts';
 import type { Target } from './target.ts';
 
 /** Delays between attempts on a port that refuses: a server inside that is starting has a second to listen. */
@@ -144,11 +145,22 @@ class RunAgent extends Agent {
   }
 
   async #connect(port: number): Promise<Duplex> {
-    const reader = new RecycledReads();
-    const connection = await this.#route.connect(port, { signal: this.#ended, reader });
-    readers.set(connection, reader);
+    const isSecured = this.#route.ports.httpsPorts?.includes(port) === true;
+    const connection = isSecured ? await this.#openSecured(port) : await this.#open(port);
     if (!this.#ended.aborted) return connection;
     connection.destroy();
     throw new Error('the run has ended');
+  }
+
+  async #open(port: number): Promise<Duplex> {
+    const reader = new RecycledReads();
+    const connection = await this.#route.connect(port, { signal: this.#ended, reader });
+    readers.set(connection, reader);
+    return connection;
+  }
+
+  async #openSecured(port: number): Promise<Duplex> {
+    const signal = this.#ended;
+    return secureConnection(await this.#route.connect(port, { signal }), signal);
   }
 }

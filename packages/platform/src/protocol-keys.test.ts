@@ -87,10 +87,7 @@ const unsupported = {
   iam: { iam: { tokens: { one: { audience: 'a', tokenType: 'JWT-SVID' } } } },
   mcp: { mcp: { browserbase: {} } },
   sidecars: { sidecars: [{ image: 'redis' }] },
-  'network.allowPublicTraffic': { network: { allowPublicTraffic: false } },
   'network.egressProxy': { network: { egressProxy: { address: 'proxy:1080' } } },
-  'network.maskRequestHost': { network: { maskRequestHost: 'host.example' } },
-  'network.httpsPorts': { network: { httpsPorts: [8443] } },
   'network.rules': { network: { rules: { 'api.example.com': [{ transform }] } } },
 };
 const unsupportedUpdates = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createRandomIds } from './ids.ts';
-import { toAccessToken, toAgentKeys } from './tokens.ts';
+import { toAccessToken, toAgentKeys, toRouteKeys, toTrafficToken } from './tokens.ts';
 
 it('derives the access token as HMAC-SHA256 over "access:" and the id, in hex', () => {
   // echo -n access:i0 | openssl dgst -sha256 -hmac secret
@@ -26,6 +26,18 @@ it('derives the nonce of a run from sandbox and run, and no token where none is 
   ];
   expect(new Set([first, ...others].map(({ edgeNonce }) => edgeNonce)).size).toBe(4);
   expect(toAgentKeys('secret', { id: 'i0', secure: false }, 'r1')).toEqual({ edgeNonce: first.edgeNonce });
+});
+
+it('derives another token for private ports, and none for public ones', () => {
+  // echo -n traffic:i0 | openssl dgst -sha256 -hmac secret
+  expect(toTrafficToken('secret', 'i0')).toBe(
+    'db7d2ed74eae04dad25aa5701c257c014658a1cbb5d04f590375ec8e1ef671be',
+  );
+  const keysOf = (ingress: { isPrivate: boolean } | null) =>
+    toRouteKeys('secret', { id: 'i0', secure: true, ingress }, 'r1');
+  expect(keysOf({ isPrivate: true }).ports).toEqual({ trafficToken: toTrafficToken('secret', 'i0') });
+  expect(keysOf({ isPrivate: false }).ports).toEqual({});
+  expect(keysOf(null)).toEqual({ agent: toAgentKeys('secret', { id: 'i0', secure: true }, 'r1'), ports: {} });
 });
 
 it('generates ids that are valid in host names', () => {

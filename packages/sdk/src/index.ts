@@ -34,7 +34,12 @@ export type { Pty, PtyAttachOptions, PtyCreateOptions } from './process/pty.ts';
 export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './process/pty-handle.ts';
 export type { ForkOptions } from './sandbox/forks.ts';
 export type { NetworkRules, SandboxNetwork } from './sandbox/network.ts';
-export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox/sandbox.ts';
+export {
+  type FileUrlOptions,
+  type PauseOptions,
+  type PrivateUrlOptions,
+  Sandbox,
+} from './sandbox/sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox/sandbox-info.ts';
 export type { LogEntry, LogLevel, LogsOptions } from './sandbox/sandbox-logs.ts';
 export type { MetricsOptions, SandboxMetric } from './sandbox/sandbox-metrics.ts';

@@ -9,4 +9,4 @@ export {
 } from './access.ts';
 export { EDGE_ACCESS, parseEdgeAccess, toEdgeAccess } from './edge-access.ts';
 export { parseRequestUrl, withoutSignature } from './request-url.ts';
-export { hashToken } from './secret.ts';
+export { hashToken, isSameSecret } from './secret.ts';

@@ -3,6 +3,7 @@ import { agentPort, type Directory, type Dormant, type Route } from '@skerry/con
 import { ApiError, toApiError } from '@skerry/contract/error';
 import { requireWakeAccess } from '../agent-access.ts';
 import { type EdgeError, isNavigation, isPreflight, sendError } from '../error-page.ts';
+import { passPortRequest } from '../ports/pass-port-request.ts';
 import type { Target } from '../target.ts';
 import { openWaitingPage } from './waiting-page.ts';
 
@@ -92,6 +93,11 @@ export const createHolding = (options: HoldingOptions): Holding => {
       const { request, response, target, isUpgrade } = held;
       const dormant = await directory.findDormant(target.sandboxId);
       if (dormant === undefined) return undefined;
+      if (
+        target.port !== agentPort &&
+        passPortRequest(request, response, { target, ports: dormant.ports }) === 'answered'
+      )
+        return 'answered';
       const problem = findProblem(held, dormant);
       if (problem !== undefined) {
         sendError(request, response, { ...problem, target });

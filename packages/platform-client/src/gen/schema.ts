@@ -1813,18 +1813,19 @@ export interface components {
             allowOut?: string[];
             /**
              * @description `false` makes every port except the agent's require the header `e2b-traffic-access-token`, with the value of
-             *     `trafficAccessToken`.
+             *     `trafficAccessToken`; `X-Access-Token` counts as well. Others get 403. Programs inside do not see the token. Refused
+             *     for a sandbox without `secure`.
              * @default true
              */
             allowPublicTraffic?: boolean;
             /** @description IP addresses or CIDR ranges; at most 256. With `0.0.0.0/0` also the name servers are denied unless `allowOut` has them. */
             denyOut?: string[];
             egressProxy?: components["schemas"]["EgressProxy"];
-            /** @description Ports on which the sandbox speaks TLS. Certificates are not verified. 49983 is refused. */
+            /** @description Ports on which the sandbox speaks TLS; at most 128, each once. Certificates are not verified. 49983 is refused. */
             httpsPorts?: number[];
             /**
              * @description Host header that programs in the sandbox see instead of the public one; `${PORT}` in it becomes the port.
-             *     ASCII.
+             *     ASCII, at most 255 characters. The public one is in `X-Forwarded-Host`. The agent sees the public one.
              */
             maskRequestHost?: string;
             rules?: components["schemas"]["NetworkRules"];
@@ -1919,7 +1920,7 @@ export interface components {
             } | null;
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description Rules for incoming and outgoing connections. All but `allowOut` and `denyOut` is planned: other values than the defaults are refused
+             * @description Rules for incoming and outgoing connections. `egressProxy` and `rules` are planned: other values than the defaults are refused
              *     with 400.
              */
             network?: components["schemas"]["NetworkConfig"];

@@ -2,7 +2,7 @@ import type { Directory, Route } from '@skerry/contract/directory';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Live } from '../sandboxes/running-handles.ts';
 import type { Store } from '../store/store.ts';
-import { toAgentKeys } from '../tokens.ts';
+import { toRouteKeys } from '../tokens.ts';
 
 /** Routes to the sandboxes for which another server acts: through the door of their node, as their rows say. */
 export interface RemoteRoutes {
@@ -46,7 +46,7 @@ export const createRemoteRoutes = ({
     followed.set(id, runId);
     return {
       runId,
-      agent: toAgentKeys(secret, row, runId),
+      ...toRouteKeys(secret, row, runId),
       connect: (port, options) => open({ instance: id, runId }, port, options),
     };
   };
@@ -59,10 +59,9 @@ export const createRemoteRoutes = ({
       find: async (id) => {
         const route = await find(id);
         if (route === undefined) return undefined;
-        const { runId, agent } = route;
+        const { runId } = route;
         return {
-          runId,
-          agent,
+          ...route,
           // The owner may be another one by then.
           connect: async (port, options) => {
             const now = await find(id);

@@ -1,5 +1,5 @@
 import { invalid } from '@skerry/contract/error';
-import { listNetworkRefusals, parseOutgoingRules } from './network-policy.ts';
+import { listNetworkRefusals, parseOutgoingRules } from './network/network-policy.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
 

@@ -14,6 +14,7 @@ describe('parseNewSandbox', () => {
       envVars: {},
       secure: true,
       network: null,
+      ingress: null,
       autoPause: null,
       autoResume: false,
     });
@@ -58,13 +59,13 @@ describe('parseNewSandbox', () => {
     ['volumeMounts', { volumeMounts: [{ name: 'data', path: '/data' }] }],
     ['iam', { iam: { tokens: { a: { audience: 'b', tokenType: 'c' } } } }],
     ['mcp', { mcp: { browserbase: {} } }],
-    ['network.allowPublicTraffic', { network: { allowPublicTraffic: false } }],
+    ['network.allowPublicTraffic', { network: { allowPublicTraffic: false }, secure: false }],
     ['network.allowOut[1]', { network: { allowOut: ['1.1.1.1', 'api.example.com'] } }],
     ['network.allowOut[0]', { network: { allowOut: ['10.0.0.0/8'] } }],
     ['network.denyOut[0]', { network: { denyOut: ['example.com'] } }],
     ['network.egressProxy', { network: { egressProxy: { address: 'proxy:1080' } } }],
-    ['network.maskRequestHost', { network: { maskRequestHost: 'internal.example' } }],
-    ['network.httpsPorts', { network: { httpsPorts: [443] } }],
+    ['network.maskRequestHost', { network: { maskRequestHost: 'a b' } }],
+    ['network.httpsPorts[0]', { network: { httpsPorts: [49_983] } }],
     ['network.rules', { network: { rules: { 'api.example.com': [] } } }],
   ];
   for (const [field, body] of refused) {
@@ -88,8 +89,8 @@ describe('parseNewSandbox', () => {
   });
 
   it('names all refused fields at once', () => {
-    expect(() => parse({ mcp: { browserbase: {} }, network: { httpsPorts: [1] } })).toThrow(
-      'body.mcp, body.network.httpsPorts',
+    expect(() => parse({ mcp: { browserbase: {} }, network: { rules: { a: [] } } })).toThrow(
+      'body.mcp, body.network.rules',
     );
   });
 

@@ -3,7 +3,8 @@ import type { components } from '@skerry/platform-client';
 import type { CreateRequest } from '../sandboxes/create/origins.ts';
 import type { PauseKind } from '../store/rows.ts';
 import { parseEnvVars } from './env-vars.ts';
-import { listNetworkRefusals, parseOutgoingRules } from './network-policy.ts';
+import { parseIngress } from './network/ingress.ts';
+import { listNetworkRefusals, parseOutgoingRules } from './network/network-policy.ts';
 
 type NewSandbox = components['schemas']['NewSandbox'];
 type NewSandboxV1 = components['schemas']['NewSandboxV1'];
@@ -70,15 +71,17 @@ export const parseNewSandbox = (
 ): Omit<CreateRequest, 'template' | 'snapshot' | 'build'> => {
   const refused = refusals(body).map((field) => `body.${field}`);
   if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
+  const isSecure = body.secure ?? secure;
   return {
     timeoutMs: parseTimeout(body.timeout ?? timeoutSeconds, maxRunMs),
     metadata: parseMetadata(body.metadata ?? {}),
     envVars: parseEnvVars('body.envVars', body.envVars ?? {}),
-    secure: body.secure ?? secure,
+    secure: isSecure,
     network: parseOutgoingRules(
       { ...body.network, allow_internet_access: body.allow_internet_access },
       'body.network',
     ),
+    ingress: parseIngress(body.network ?? {}, { secure: isSecure }),
     autoPause: parseAutoPause(body),
     autoResume: body.autoResume?.enabled === true,
   };

@@ -1,8 +1,8 @@
 import type { components } from '@skerry/platform-client';
 import type { SandboxRow } from '../store/rows.ts';
-import { toAccessToken } from '../tokens.ts';
+import { toAccessToken, toTrafficToken } from '../tokens.ts';
 import { AGENT_VERSION } from './agent-version.ts';
-import { toNetworkFields } from './network-policy.ts';
+import { toNetworkFields } from './network/network-policy.ts';
 
 type Schemas = components['schemas'];
 
@@ -27,7 +27,7 @@ export const toSandbox = (row: SandboxRow, { secret, domain }: ReplyContext): Sc
   envdVersion: AGENT_VERSION,
   ...toAliasField(row),
   ...toTokenField(row, secret),
-  trafficAccessToken: null,
+  trafficAccessToken: row.ingress?.isPrivate === true ? toTrafficToken(secret, row.id) : null,
   domain,
 });
 
@@ -52,7 +52,7 @@ export const toSandboxDetail = (
 ): Schemas['SandboxDetail'] => ({
   ...toListedSandbox(row),
   ...toTokenField(row, secret),
-  ...toNetworkFields(row.network),
+  ...toNetworkFields(row),
   domain,
   lifecycle: { autoResume: row.wakeMs !== null, onTimeout: row.autoPause === null ? 'kill' : 'pause' },
 });

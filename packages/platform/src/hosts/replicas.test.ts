@@ -1,5 +1,6 @@
 import { RuntimeError } from '@skerry/runtime';
 import { describe, expect, it } from 'vitest';
+import { toTrafficToken } from '../tokens.ts';
 import { ElsewhereError } from './elsewhere.ts';
 import { createManualMembership } from './testing/manual-membership.ts';
 import { leaseMs, useServers } from './testing/servers-fixture.ts';
@@ -67,7 +68,7 @@ describe('several servers', () => {
     const one = await start('one');
     const two = await start('two');
     await pass([one, two], [['a'], ['b']]);
-    const { id, runId } = await create(one, { isForwarded: true });
+    const { id, runId } = await create(one, { isForwarded: true, ingress: { isPrivate: true } });
     await pass([two], [['a', 'b']]);
     // The first has not noticed yet.
     expect(owned(one)).toEqual(['a']);
@@ -80,6 +81,7 @@ describe('several servers', () => {
     await expect.poll(() => owned(one)).toEqual([]);
     const route = await one.plane.directory.find(id);
     expect(route?.runId).toBe(runId);
+    expect(route?.ports).toEqual({ trafficToken: toTrafficToken('secret', id) });
     const ends: string[] = [];
     one.plane.directory.onEnd((...ended) => ends.push(ended.join(' ')));
     await two.plane.lifecycle.kill(id);

@@ -2,7 +2,7 @@ import type { Instance } from '@skerry/runtime';
 import type { Expiry } from '../expiry.ts';
 import type { Log } from '../log.ts';
 import type { SandboxRow } from '../store/rows.ts';
-import { toAgentKeys } from '../tokens.ts';
+import { toRouteKeys } from '../tokens.ts';
 import type { Ending } from './ending.ts';
 import type { Observation } from './observation.ts';
 import type { Live } from './running-handles.ts';
@@ -33,7 +33,7 @@ export const createAdopt =
           log.error('the end of a sandbox could not be recorded', { sandboxId: row.id, error }),
         );
     };
-    live.add(instance, toAgentKeys(secret, row, instance.runId), onExit, row.node);
+    live.add(instance, toRouteKeys(secret, row, instance.runId), onExit, row.node);
     expiry.schedule(row.id, row.endAt);
     observation.begin(row, instance);
   };

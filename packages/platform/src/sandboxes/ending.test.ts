@@ -54,7 +54,7 @@ describe('the end of a sandbox', () => {
       observation: { fetched },
       onEnded,
     });
-    live.add(await runtime.get(id), { edgeNonce: 'n' }, () => undefined);
+    live.add(await runtime.get(id), { agent: { edgeNonce: 'n' }, ports: {} }, () => undefined);
     expiry.schedule(id, clock.now() + 60_000);
     return { id, live, transitions, ending, advance, timers, lines };
   };

@@ -4,7 +4,7 @@ import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createForkHandlers } from '../handlers/forking.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
-import { toAccessToken } from '../tokens.ts';
+import { toAccessToken, toTrafficToken } from '../tokens.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -26,7 +26,9 @@ const expectNoSnapshot = async (): Promise<void> => {
 
 describe('forking a sandbox', () => {
   it('captures once, and sends each copy its own identity and the settings of the source', async () => {
-    const id = await fixture.create({ autoPause: 'memory', network: CLOSED_NETWORK });
+    const id = await fixture.create({
+      ...{ autoPause: 'memory', network: CLOSED_NETWORK, ingress: { isPrivate: true } },
+    });
     const source = await fixture.rowOf(id);
     const outcomes = await fork(id, 3);
     expect(fixture.runtime.log.filter((line) => line.startsWith('snapshot '))).toEqual([
@@ -43,7 +45,10 @@ describe('forking a sandbox', () => {
       });
       expect(row?.network).toEqual(CLOSED_NETWORK);
       expect((row?.endAt ?? 0) - (row?.startedAt ?? 0)).toBe(60_000);
-      expect((await fixture.route(row?.id ?? ''))?.runId).toBe(row?.runId);
+      expect(await fixture.route(row?.id ?? '')).toMatchObject({
+        runId: row?.runId,
+        ports: { trafficToken: toTrafficToken('secret', row?.id ?? '') },
+      });
     }
     const inits = fixture.runtime.inits.slice(1);
     for (const name of ['accessTokenSha256', 'edgeNonce'])

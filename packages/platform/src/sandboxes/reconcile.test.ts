@@ -96,7 +96,7 @@ describe('a round', () => {
       ...{ store, hosts, live, ending, clock, log, isStored },
       adopt: (row, instance) => {
         asked.push(`adopt ${row.id}`);
-        live.add(instance, { edgeNonce: 'n' }, () => undefined);
+        live.add(instance, { agent: { edgeNonce: 'n' }, ports: {} }, () => undefined);
       },
       creating: { isStarting: (id) => starting.includes(id) },
       lifecycle: {

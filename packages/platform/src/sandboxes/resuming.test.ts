@@ -2,7 +2,7 @@ import { hashToken } from '@skerry/contract/agent-access';
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
-import { toAccessToken } from '../tokens.ts';
+import { toAccessToken, toTrafficToken } from '../tokens.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -44,6 +44,18 @@ describe('resume', () => {
     fixture.runtime.crash(id);
     await expect.poll(async () => (await fixture.rowOf(id))?.cause).toBe('exited');
     await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('keeps the ports private, with the same token, also after a restart of the server', async () => {
+    const id = await fixture.create({ ingress: { isPrivate: true } });
+    const ports = { trafficToken: toTrafficToken('secret', id) };
+    expect((await fixture.route(id))?.ports).toEqual(ports);
+    await fixture.plane.pausing.pause(id, 'memory');
+    await fixture.plane.resuming.resume(id, resume);
+    expect((await fixture.route(id))?.ports).toEqual(ports);
+    await fixture.startPlane();
+    await expect.poll(async () => (await fixture.route(id))?.ports).toEqual(ports);
+    expect(JSON.stringify(fixture.runtime.inits)).not.toContain(ports.trafficToken);
   });
 
   it('lives for as long as before without a requested time, and at least for the default', async () => {

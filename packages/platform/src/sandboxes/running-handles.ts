@@ -1,5 +1,6 @@
-import type { AgentKeys, Directory } from '@skerry/contract/directory';
+import type { Directory } from '@skerry/contract/directory';
 import type { Instance } from '@skerry/runtime';
+import type { RouteKeys } from '../tokens.ts';
 
 /** The running sandboxes whose handle this process has. */
 export interface Live {
@@ -7,7 +8,7 @@ export interface Live {
   has(id: string): boolean;
   get(id: string): Instance | undefined;
   /** Adds it to the directory. `onExit` is called once if the run ends before `remove`. `node`: where it is. */
-  add(instance: Instance, agent: AgentKeys, onExit: () => void, node?: string | null): void;
+  add(instance: Instance, keys: RouteKeys, onExit: () => void, node?: string | null): void;
   /** Removes all on a node from the directory, without ending connections: another server goes on with them. */
   leave(node: string): { id: string; runId: string }[];
   /** Removes it from the directory. */
@@ -19,7 +20,7 @@ export interface Live {
 export const createLive = (): Live => {
   const entries = new Map<
     string,
-    { instance: Instance; agent: AgentKeys; node: string | null; unsubscribe: () => void }
+    { instance: Instance; keys: RouteKeys; node: string | null; unsubscribe: () => void }
   >();
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
   return {
@@ -27,8 +28,12 @@ export const createLive = (): Live => {
       find: async (id) => {
         const entry = entries.get(id);
         if (entry === undefined) return undefined;
-        const { instance, agent } = entry;
-        return { runId: instance.runId, agent, connect: (port, options) => instance.connect(port, options) };
+        const { instance, keys } = entry;
+        return {
+          runId: instance.runId,
+          ...keys,
+          connect: (port, options) => instance.connect(port, options),
+        };
       },
       onEnd: (listener) => {
         listeners.add(listener);
@@ -45,9 +50,9 @@ export const createLive = (): Live => {
       }
       return left.map(([id, { instance }]) => ({ id, runId: instance.runId }));
     },
-    add: (instance, agent, onExit, node = null) => {
+    add: (instance, keys, onExit, node = null) => {
       entries.get(instance.id)?.unsubscribe();
-      const entry = { instance, agent, node, unsubscribe: () => {} };
+      const entry = { instance, keys, node, unsubscribe: () => {} };
       entries.set(instance.id, entry);
       entry.unsubscribe = instance.onExit(onExit);
     },

@@ -98,6 +98,7 @@ describe('snapshotting', () => {
       envVars: {},
       secure: true,
       network: null,
+      ingress: null,
       autoPause: null,
       autoResume: false,
     };

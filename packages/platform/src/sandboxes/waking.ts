@@ -5,7 +5,7 @@ import { ElsewhereError } from '../hosts/elsewhere.ts';
 import type { ConnectAt } from '../http/connect-at.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
-import { toAccessToken } from '../tokens.ts';
+import { toAccessToken, toPortAccess } from '../tokens.ts';
 import type { Resuming } from './resuming.ts';
 import { isWakeable } from './visible-state.ts';
 
@@ -111,6 +111,7 @@ export const createWaking = (options: WakingOptions): Waking => {
       if (row.state !== 'running' && !isWakeable(row)) return undefined;
       return {
         ...(row.secure && { accessToken: toAccessToken(secret, id) }),
+        ports: toPortAccess(secret, row),
         wake: (signal) => untilAborted(wake(id), signal),
       };
     },

@@ -36,6 +36,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       secure: 'boolean',
       network: 'text?',
       networkPending: 'boolean',
+      ingress: 'text?',
       autoPause: 'text?',
       wakeMs: 'bigint?',
       pausedAt: 'bigint?',

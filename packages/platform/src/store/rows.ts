@@ -45,6 +45,15 @@ export interface NodePlace {
  */
 export type EndCause = 'killed' | 'expired' | 'exited' | 'failed' | 'lost';
 
+/** How the ports of a sandbox are reached, except that of its agent. */
+export interface Ingress {
+  /** Whether they need the traffic token. */
+  isPrivate: boolean;
+  /** As in `PortAccess`. */
+  maskHost?: string;
+  httpsPorts?: number[];
+}
+
 export interface NewSandbox {
   id: string;
   templateId: string;
@@ -66,6 +75,8 @@ export interface NewSandbox {
   secure: boolean;
   /** Null when the creator did not choose. */
   network: NetworkPolicy | null;
+  /** Null when the creator did not choose. */
+  ingress: Ingress | null;
   /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
   /** How long it lives when traffic has resumed it; null: traffic does not. */

@@ -152,6 +152,7 @@ export const createSandboxQueries = (
           envVars: sealing.seal(sandbox.envVars, 'envVars'),
           network: json(sandbox.network),
           networkPending: false,
+          ingress: json(sandbox.ingress),
           pausedAt: null,
           pausedWith: null,
           node: place?.node ?? null,

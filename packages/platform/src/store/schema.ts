@@ -13,7 +13,7 @@ import type { BuildTag } from './tags/tag-rows.ts';
 
 /** The tables in a portable form: times as integers, maps as JSON text. */
 export interface Schema {
-  sandboxes: Columns<SandboxRow, 'metadata' | 'envVars' | 'network'>;
+  sandboxes: Columns<SandboxRow, 'metadata' | 'envVars' | 'network' | 'ingress'>;
   /** The pairs of `metadata` once more, one for each row: a filter is then a plain indexed lookup in any database. */
   sandboxMetadata: { sandboxId: string; key: string; value: string };
   warmInstances: WarmRow;

@@ -65,6 +65,7 @@ it('encrypts variables, and says what to do where the secret is another one', as
     defaultUser: '',
     defaultWorkdir: '',
     network: null,
+    ingress: null,
     autoPause: null,
     wakeMs: null,
   };

@@ -9,7 +9,7 @@ import { createOneMachine } from '../hosts/one-machine.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { type BuildRow, emptyRunConfig } from '../store/build-rows.ts';
-import type { PauseKind, SandboxRow, TemplateRow } from '../store/rows.ts';
+import type { Ingress, PauseKind, SandboxRow, TemplateRow } from '../store/rows.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { createFaultyRuntime, type FaultyRuntime } from './faulty-runtime.ts';
@@ -34,6 +34,7 @@ export interface PlaneFixture {
     autoPause?: PauseKind | null;
     autoResume?: boolean;
     network?: NetworkPolicy | null;
+    ingress?: Ingress | null;
   }): Promise<string>;
   /** A template of that name with a start command, and with a checkpoint if that is wanted, as its build leaves it. */
   addStarted(
@@ -87,7 +88,13 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       fixture.plane = await makePlane(fixture.runtime, limits);
       return fixture.plane;
     },
-    create: async ({ timeoutMs = 60_000, autoPause = null, autoResume = false, network = null } = {}) => {
+    create: async ({
+      timeoutMs = 60_000,
+      autoPause = null,
+      autoResume = false,
+      network = null,
+      ingress = null,
+    } = {}) => {
       const rest = {
         snapshot: null,
         build: null,
@@ -96,6 +103,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
         secure: true,
         network,
         autoResume,
+        ingress,
       };
       return (await fixture.plane.creating.create({ template, timeoutMs, autoPause, ...rest })).id;
     },

@@ -25,6 +25,8 @@ export interface SandboxInfo {
   envdVersion: string;
   /** Rules for outgoing connections, where there are any. Not in lists. */
   network?: { allow: string[]; deny: string[] };
+  /** `false`: its ports need the traffic token. Absent where they do not, and in lists. */
+  allowPublicTraffic?: boolean;
 }
 
 /** @internal */
@@ -60,6 +62,10 @@ export async function getSandboxInfo(
   const { data } = await callApi(connection, options, (api, signal) =>
     api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } }, signal }),
   );
-  const { allowOut = [], denyOut = [] } = data.network ?? {};
-  return { ...toSandboxInfo(data), ...(data.network && { network: { allow: allowOut, deny: denyOut } }) };
+  const { allowOut = [], denyOut = [], allowPublicTraffic } = data.network ?? {};
+  return {
+    ...toSandboxInfo(data),
+    ...(allowOut.length + denyOut.length > 0 ? { network: { allow: allowOut, deny: denyOut } } : {}),
+    ...(allowPublicTraffic === undefined ? {} : { allowPublicTraffic }),
+  };
 }

@@ -58,6 +58,7 @@ it('sends exactly the given options when it creates a sandbox', async () => {
     envs: { C: 'd' },
     allowInternetAccess: false,
     network: { allow: ['1.1.1.1'], deny: ['8.8.8.0/24'] },
+    allowPublicTraffic: false,
     autoPause: true,
     autoPauseMemory: false,
   });
@@ -73,7 +74,7 @@ it('sends exactly the given options when it creates a sandbox', async () => {
         metadata: { a: 'b' },
         envVars: { C: 'd' },
         allow_internet_access: false,
-        network: { allowOut: ['1.1.1.1'], denyOut: ['8.8.8.0/24'] },
+        network: { allowOut: ['1.1.1.1'], denyOut: ['8.8.8.0/24'], allowPublicTraffic: false },
         autoPause: true,
         autoPauseMemory: false,
       },

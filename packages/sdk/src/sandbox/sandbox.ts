@@ -1,6 +1,6 @@
 import { createSignature } from '@skerry/envd-client';
 import type { components } from '@skerry/platform-client';
-import { SandboxError } from '../errors.ts';
+import { SandboxError, toSandboxError } from '../errors.ts';
 import { Files } from '../files/files.ts';
 import { Commands } from '../process/commands.ts';
 import { Pty } from '../process/pty.ts';
@@ -18,6 +18,7 @@ import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { agentPort, toSandboxHost, toScheme } from '../transport/sandbox-address.ts';
 import { type ForkOptions, forkSandbox } from './forks.ts';
 import { SandboxNetwork } from './network.ts';
+import { signPortLink } from './port-link.ts';
 import { getSandboxInfo, type SandboxInfo } from './sandbox-info.ts';
 import { getSandboxLogs, type LogEntry, type LogsOptions } from './sandbox-logs.ts';
 import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
@@ -33,6 +34,11 @@ export interface FileUrlOptions {
   /** Decides where relative paths start, and who owns what is uploaded. */
   user?: string | undefined;
   /** How long the URL is valid, in milliseconds, rounded up to whole seconds. Default: as long as the sandbox lives. */
+  expiresInMs?: number | undefined;
+}
+
+export interface PrivateUrlOptions {
+  /** How long the URL and its cookie open the port, in milliseconds, at most a day. Default: an hour. */
   expiresInMs?: number | undefined;
 }
 
@@ -249,6 +255,18 @@ export class Sandbox implements AsyncDisposable {
   /** The URL of a port of the sandbox, without a trailing slash. Throws `InvalidArgumentError`. */
   getUrl(port: number): string {
     return `${toScheme(this.#connection)}//${this.getHost(port)}`;
+  }
+
+  /**
+   * A URL that opens a private port in a browser, which gets a cookie for that port in exchange. Whoever has the URL can open the port
+   * until it expires. Throws `InvalidArgumentError` when the ports are public, and for a longer time than a day.
+   */
+  async getPrivateUrl(port: number, { expiresInMs }: PrivateUrlOptions = {}): Promise<string> {
+    const url = this.getUrl(port);
+    const { sandboxId, trafficAccessToken: trafficToken } = this;
+    if (trafficToken === undefined)
+      throw toSandboxError('invalid_argument', `the ports of sandbox "${sandboxId}" are public: use getUrl`);
+    return `${url}/?skerry_link=${await signPortLink({ sandboxId, port, trafficToken, expiresInMs })}`;
   }
 
   /** A URL that downloads one file with a plain GET, without further credentials. */

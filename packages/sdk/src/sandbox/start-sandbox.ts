@@ -22,6 +22,11 @@ export interface SandboxOptions extends ConnectionOptions {
   allowInternetAccess?: boolean | undefined;
   /** What it may reach. Default: all but private networks. `sandbox.network.set` replaces these. */
   network?: NetworkRules | undefined;
+  /**
+   * `false` makes its ports private: requests to them need the header `e2b-traffic-access-token`, with the value of
+   * `sandbox.trafficAccessToken`. Default true.
+   */
+  allowPublicTraffic?: boolean | undefined;
   /** `true` pauses the sandbox when it expires instead of killing it, also after each resume. Default false. */
   autoPause?: boolean | undefined;
   /** `false` keeps only the files at that pause. Default true. */
@@ -56,15 +61,19 @@ export const DEFAULT_TIMEOUT_SECONDS = 300;
  * @internal
  */
 export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
-  const { template = 'base', metadata, envs, secure, allowInternetAccess, network } = options;
-  const { autoPause, autoPauseMemory, autoResume } = options;
+  const { template = 'base', metadata, envs, secure, allowInternetAccess } = options;
+  const { network, allowPublicTraffic, autoPause, autoPauseMemory, autoResume } = options;
+  const connections = {
+    ...(network ? toNetworkFields(network) : {}),
+    ...(allowPublicTraffic === undefined ? {} : { allowPublicTraffic }),
+  };
   const body = {
     templateID: template,
     ...toTimeout(options),
     ...(metadata ? { metadata } : {}),
     ...(envs ? { envVars: envs } : {}),
     ...(allowInternetAccess === undefined ? {} : { allow_internet_access: allowInternetAccess }),
-    ...(network ? { network: toNetworkFields(network) } : {}),
+    ...(Object.keys(connections).length > 0 ? { network: connections } : {}),
     ...(autoPause === undefined ? {} : { autoPause }),
     ...(autoPauseMemory === undefined ? {} : { autoPauseMemory }),
     ...(autoResume === undefined ? {} : { autoResume: { enabled: autoResume } }),

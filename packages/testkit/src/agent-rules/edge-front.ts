@@ -30,6 +30,7 @@ export const startEdgeFront = async ({
   const route = {
     runId: 'front',
     agent,
+    ports: {},
     connect: (port: number) =>
       port === agentPort ? dial() : Promise.reject(new RefusedError(`no server listens on ${port}`)),
   };

@@ -46,6 +46,27 @@ atEachLevel(({ open, attack, server }) => {
   );
 
   attack(
+    'resuming a paused sandbox through a private port without its token',
+    'the edge, which checks the token before it resumes anything',
+    async () => {
+      const sandbox = await open({ autoResume, network: { allowPublicTraffic: false } });
+      await sandbox.pause();
+      const url = `${sandbox.getUrl(8000)}/`;
+      const attempts: Record<string, string>[] = [
+        {},
+        { 'e2b-traffic-access-token': 'x' },
+        { 'x-access-token': 'x' },
+        { 'user-agent': 'Mozilla/5.0', accept: 'text/html' },
+      ];
+      for (const headers of attempts) expect((await fetchByHost(url, { headers })).status).toBe(403);
+      expect(await stateOf(sandbox.sandboxId)).toBe('paused');
+      const headers = { 'e2b-traffic-access-token': sandbox.trafficAccessToken ?? '' };
+      expect((await fetchByHost(url, { headers })).status).toBe(502);
+      expect(await stateOf(sandbox.sandboxId)).toBe('running');
+    },
+  );
+
+  attack(
     'making a server start a sandbox over and over that cannot start',
     'a pause before each further attempt, which grows',
     async () => {

@@ -9,6 +9,7 @@ import type { Given } from './given.ts';
 import { middleScenario, newestScenario } from './later-features.ts';
 import { lifecycleScenario } from './lifecycle.ts';
 import { newestPausingScenario, pausingScenario } from './pausing.ts';
+import { privatePortScenario } from './private-ports.ts';
 import { snapshotsScenario } from './snapshots.ts';
 import { templatesScenario } from './templates.ts';
 import { terminalAttachScenario, terminalsScenario } from './terminals.ts';
@@ -41,6 +42,8 @@ export function e2bProgram({
   terminalsScenario(ask);
   filesScenario(ask);
   portScenario(ask, scheme);
+  // The oldest has no option for them.
+  if (client.generation !== 'oldest') privatePortScenario(ask, scheme);
   signedUrlScenario(ask, scheme);
   if (further === undefined) return;
   pausingScenario(ask);

@@ -101,7 +101,6 @@ describe('create', () => {
     [{ autoResume: {} }, /autoResume/],
     [{ autoResume: { enabled: true }, autoPauseMemory: false }, /autoPauseMemory/],
     [{ autoResume: { enabled: true }, autoPause: true, autoPauseMemory: false }, /autoPauseMemory/],
-    [{ network: { allowPublicTraffic: false } }, /network\.allowPublicTraffic/],
     [{ network: { denyOut: ['example.org'] } }, /network\.denyOut/],
     [{ volumeMounts: [{ name: 'a', path: '/b' }] }, /volumeMounts/],
   ])('with %j gives 400 that names the field', async (body, message) => {

@@ -20,6 +20,7 @@ export interface CreateOptions {
   autoPause?: boolean;
   autoPauseMemory?: boolean;
   autoResume?: { enabled: boolean };
+  network?: { allowPublicTraffic: boolean };
 }
 
 /** A sandbox and the client of its agent. */

@@ -13,6 +13,7 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   env?: Record<string, string>;
   metadata?: Record<string, string>;
   internet: boolean;
+  privatePorts?: boolean;
   json?: boolean;
 };
 
@@ -37,6 +38,7 @@ export function createSandboxCommand(): Command {
       .option('-e, --env <name=value>', 'variable of every command in it, may be repeated', parseEnvironment)
       .option('--metadata <key=value>', 'metadata, may be repeated', parseMetadata)
       .option('--no-internet', 'block all outgoing connections')
+      .option('--private-ports', 'serve its ports only to requests with its traffic token')
       .option('--json', 'one JSON object, that of `sandbox info`'),
   ).action(async (template: string, flags: Flags) => {
     const options: CreateOptions = {
@@ -47,6 +49,7 @@ export function createSandboxCommand(): Command {
       ...(flags.metadata ? { metadata: flags.metadata } : {}),
       ...(flags.autoResume ? { autoResume: true } : {}),
       ...(flags.internet ? {} : { allowInternetAccess: false }),
+      ...(flags.privatePorts ? { allowPublicTraffic: false } : {}),
     };
     const { onEnd } = flags;
     const sandbox =

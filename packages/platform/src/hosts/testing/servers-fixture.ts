@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { type ControlPlane, createControlPlane } from '../../control-plane/control-plane.ts';
 import { createRandomIds } from '../../ids.ts';
 import { defaultLimits, type Limits } from '../../limits.ts';
-import type { SandboxRow } from '../../store/rows.ts';
+import type { Ingress, SandboxRow } from '../../store/rows.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import { createFaultyRuntime, type FaultyRuntime } from '../../testing/faulty-runtime.ts';
@@ -71,7 +71,10 @@ export interface TestServers {
   pass(of: readonly TestServer[], expected: string[][]): Promise<void>;
   /** Passes time of the database alone. */
   passDatabase(ms: number): void;
-  create(server: TestServer, more?: { isForwarded?: boolean; autoResume?: boolean }): Promise<SandboxRow>;
+  create(
+    server: TestServer,
+    more?: { isForwarded?: boolean; autoResume?: boolean; ingress?: Ingress },
+  ): Promise<SandboxRow>;
   stateOf(id: string): Promise<string | undefined>;
 }
 
@@ -173,7 +176,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
       plane.creating.create({
         template: { ...template, ...size },
         ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-        ...{ network: null, autoPause: null, autoResume: false, ...more },
+        ...{ network: null, ingress: null, autoPause: null, autoResume: false, ...more },
       }),
     stateOf: async (id) => (await servers.store.findSandbox(id))?.state,
   };

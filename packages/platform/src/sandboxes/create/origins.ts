@@ -2,7 +2,14 @@ import type { NetworkPolicy } from '@skerry/runtime';
 import type { Hosts } from '../../hosts/hosts.ts';
 import type { Limits } from '../../limits.ts';
 import { type BuildRow, emptyRunConfig } from '../../store/build-rows.ts';
-import type { NewSandbox, PauseKind, SandboxRow, SnapshotRow, TemplateRow } from '../../store/rows.ts';
+import type {
+  Ingress,
+  NewSandbox,
+  PauseKind,
+  SandboxRow,
+  SnapshotRow,
+  TemplateRow,
+} from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { findCheckpoint, toOwnCommands } from '../../templates/start-in-new-sandbox.ts';
 import type { SpecRequest, WarmSpec } from '../../warm/warm-pool.ts';
@@ -20,6 +27,8 @@ export interface CreateRequest {
   secure: boolean;
   /** Null: the creator did not choose; then it is open. */
   network: NetworkPolicy | null;
+  /** Null: the creator did not choose; then its ports are public. */
+  ingress: Ingress | null;
   /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
   /** Whether traffic resumes it. */
@@ -107,10 +116,10 @@ export const planFork = (
   toSpec: ToSpec,
 ): Planned => {
   const { templateId, templateName, snapshotId, buildId, metadata, secure, autoPause } = source;
-  const { envVars, defaultUser, defaultWorkdir, network, cpuCount, memoryMb, diskMb, node } = source;
+  const { envVars, defaultUser, defaultWorkdir, network, ingress, cpuCount, memoryMb, diskMb, node } = source;
   return {
     wanted: {
-      ...{ templateId, templateName, snapshotId, buildId, metadata, secure, network, autoPause },
+      ...{ templateId, templateName, snapshotId, buildId, metadata, secure, network, ingress, autoPause },
       ...{ envVars, defaultUser, defaultWorkdir },
       wakeMs: source.wakeMs === null ? null : toWakeMs(timeoutMs),
       ...{ createdAt, endAt: createdAt + timeoutMs, cpuCount, memoryMb, diskMb },

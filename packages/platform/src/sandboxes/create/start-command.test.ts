@@ -15,6 +15,7 @@ const rest = {
   envVars: {},
   secure: true,
   network: null,
+  ingress: null,
   autoPause: null,
   autoResume: false,
 };

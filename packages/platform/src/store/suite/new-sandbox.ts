@@ -15,6 +15,7 @@ export const newSandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandb
   defaultWorkdir: '',
   secure: true,
   network: null,
+  ingress: null,
   autoPause: null,
   wakeMs: null,
   cpuCount: 1,

@@ -61,6 +61,7 @@ export const describeStore = (
           defaultWorkdir: '/srv/app',
           secure: false,
           network: CLOSED_NETWORK,
+          ingress: { isPrivate: true },
           autoPause: 'filesystem',
           wakeMs: 300_000,
         });

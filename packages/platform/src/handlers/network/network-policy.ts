@@ -1,7 +1,9 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { NetworkPolicy } from '@skerry/runtime';
-import { CLOSED_NETWORK, findPolicyProblem } from '@skerry/runtime/network-policy';
+import { CLOSED_NETWORK, findPolicyProblem, OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import type { SandboxRow } from '../../store/rows.ts';
+import { toIngressFields } from './ingress.ts';
 
 type NetworkConfig = components['schemas']['NetworkConfig'];
 
@@ -33,30 +35,36 @@ export const parseOutgoingRules = (body: OutgoingRules, place: string): NetworkP
 
 const isName = (entry: string): boolean => /[a-z]/i.test(entry) && !entry.includes(':');
 
-/** Returns the fields of a reply about a sandbox with this policy. */
-export const toNetworkFields = (
-  policy: NetworkPolicy | null,
-): Pick<components['schemas']['SandboxDetail'], 'allowInternetAccess' | 'network'> => {
-  if (policy === null) return { allowInternetAccess: null };
-  const { allow, deny } = policy;
+/** Returns the fields of a reply about how a sandbox is connected. */
+export const toNetworkFields = ({
+  network: policy,
+  ingress,
+}: Pick<SandboxRow, 'network' | 'ingress'>): Pick<
+  components['schemas']['SandboxDetail'],
+  'allowInternetAccess' | 'network'
+> => {
+  const { allow, deny } = policy ?? OPEN_NETWORK;
   const isListed = allow.length + deny.length > 0;
+  const network = {
+    ...(isListed && { allowOut: [...allow], denyOut: [...deny] }),
+    ...(ingress && toIngressFields(ingress)),
+  };
   return {
-    allowInternetAccess: !deny.includes('0.0.0.0/0'),
-    ...(isListed && { network: { allowOut: [...allow], denyOut: [...deny] } }),
+    allowInternetAccess: policy && !deny.includes('0.0.0.0/0'),
+    ...(Object.keys(network).length > 0 && { network }),
   };
 };
 
 const isEmpty = (value: object | null | undefined): boolean =>
   value == null || Object.keys(value).length === 0;
 
+type BuiltField = 'allowOut' | 'denyOut' | 'allowPublicTraffic' | 'maskRequestHost' | 'httpsPorts';
+
 /** Returns the names of the fields of a network configuration that request a feature that this server lacks. */
 export const listNetworkRefusals = (network: NetworkConfig): string[] => {
   const asks = {
-    allowPublicTraffic: network.allowPublicTraffic === false,
     egressProxy: network.egressProxy != null,
-    maskRequestHost: network.maskRequestHost !== undefined,
-    httpsPorts: !isEmpty(network.httpsPorts),
     rules: !isEmpty(network.rules),
-  } satisfies Record<Exclude<keyof NetworkConfig, 'allowOut' | 'denyOut'>, boolean>;
+  } satisfies Record<Exclude<keyof NetworkConfig, BuiltField>, boolean>;
   return Object.entries(asks).flatMap(([key, isAsked]) => (isAsked ? [key] : []));
 };
