@@ -47,6 +47,8 @@ function toMount(
   const known =
     options[type] ??
     refuse(line, `RUN --mount=type=${type} is not supported, only bind, cache and tmpfs are`);
+  if (given.has('tmpcopyup'))
+    refuse(line, 'RUN --mount=type=tmpfs,tmpcopyup is not supported: the folder is empty, as in Docker');
   for (const [name, value] of given)
     if (name !== 'type' && !known.includes(name) && !(type === 'bind' && name === 'ro' && value === 'true'))
       refuse(line, `RUN --mount=type=${type} has no option ${name}`);
@@ -101,7 +103,9 @@ function parseOptions(text: string, line: number): Map<string, string> {
     const [, key = '', value] = /^([^=]*)(?:=([\s\S]*))?$/.exec(part) ?? [];
     const lower = key.trim().toLowerCase();
     const name = otherNames[lower] ?? lower;
-    const isSwitch = ['ro', 'rw'].includes(name);
+    // Podman's, for labels of SELinux, which no sandbox has.
+    if (/^z$|^relabel=/i.test(part)) continue;
+    const isSwitch = ['ro', 'rw', 'tmpcopyup'].includes(name);
     if (name === '' || (value === undefined && !isSwitch))
       refuse(line, `RUN --mount has "${part}", which is no option`);
     given.set(name, value ?? 'true');

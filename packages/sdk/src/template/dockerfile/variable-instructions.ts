@@ -64,7 +64,7 @@ export function toArgSteps(
 ): TemplateStep[] {
   const words = splitWords(text, scope, line);
   if (words.length === 0) refuse(line, 'ARG needs a name');
-  return words.flatMap((one) => {
+  return words.filter(declares).flatMap((one) => {
     const [name, given] = splitAssignment(one, line);
     const value = take(buildArgs, name);
     const word = value === undefined ? (given ?? toGlobal(name, scope)) : [value];
@@ -73,6 +73,13 @@ export function toArgSteps(
     return [{ type: 'ARG' as const, args: [name, writeWord(word)], dockerfile: true, line }];
   });
 }
+
+/**
+ * ARG has no comment at its end. Docker takes each word of one for a name, and a word that is no name and has no value changes
+ * nothing.
+ */
+const declares = ([first = '', ...rest]: readonly WordPart[]): boolean =>
+  rest.length > 0 || typeof first !== 'string' || /^[A-Za-z_]\w*$|=/.test(first);
 
 const toGlobal = (name: string, { global }: Scope): string[] | null => {
   const value = global.get(name) ?? null;
@@ -108,7 +115,7 @@ export function noteArgs(instructions: readonly ParsedInstruction[], buildArgs: 
 export function setGlobalArgs({ text, line }: ParsedInstruction, scope: Scope, buildArgs: BuildArgs): void {
   const words = splitGlobalWords(text, scope, line);
   if (words.length === 0) refuse(line, 'ARG needs a name');
-  for (const word of words) {
+  for (const word of words.filter((one) => declares([one]))) {
     const [name, given] = splitAssignment([word], line);
     const own = given && toText(given);
     scope.global.set(name, take(buildArgs, name) ?? own ?? scope.global.get(name) ?? null);

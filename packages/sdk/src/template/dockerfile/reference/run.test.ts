@@ -104,6 +104,16 @@ testReference('RUN --mount', [
     refused: [2, 'size is not supported'],
   },
   {
+    says: 'labels of SELinux change nothing',
+    file: 'RUN --mount=type=bind,target=/x,z --mount=type=cache,target=/c,Z --mount=target=/y,relabel=shared a',
+    steps: [{ mounts: [{ type: 'bind', target: '/x' }, { type: 'cache' }, { target: '/y' }] }],
+  },
+  {
+    says: 'a tmpfs with the files below it is refused',
+    file: 'RUN --mount=type=tmpfs,target=/t,tmpcopyup a',
+    refused: [2, 'tmpcopyup is not supported: the folder is empty'],
+  },
+  {
     says: 'secret is refused by name',
     file: 'RUN --mount=type=secret,id=a b',
     refused: [2, 'RUN --mount=type=secret is not supported'],

@@ -147,6 +147,17 @@ testReference('ARG', [
   },
   { says: 'ENV may keep its value', file: `ARG V\nENV V=\${V:-v1}`, steps: [{ args: ['V', 'v1'] }] },
   {
+    says: 'a comment at its end is names without values, before FROM too',
+    file: 'ARG V=1 # as of 2.0, e.g. 1\nFROM a:$V\nARG API  # e.g. 21\nARG B=2 # two\nCOPY $B /',
+    options: { buildArgs: { API: '30' } },
+    steps: [{ args: ['API', '30'] }, { args: ['B', '2'] }, { src: '2' }],
+  },
+  {
+    says: 'a value in such a comment is one of a name, which must be right',
+    file: 'ARG API # x=1\nARG # e.g.=21',
+    refused: [3, '"e.g." is no name of a variable'],
+  },
+  {
     says: 'proxies need no ARG',
     file: 'RUN a',
     options: { buildArgs: { HTTPS_PROXY: 'p' } },
