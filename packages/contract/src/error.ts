@@ -11,6 +11,7 @@ const table = {
   method_not_allowed: { status: 405, connect: 12 },
   not_acceptable: { status: 406, connect: 3 },
   conflict: { status: 409, connect: 6 },
+  gone: { status: 410, connect: 12 },
   payload_too_large: { status: 413, connect: 8 },
   unsupported_media_type: { status: 415, connect: 3 },
   resource_exhausted: { status: 429, connect: 8 },

@@ -40,3 +40,23 @@ describe('every operation of the document', () => {
     expect(await ask(method, path, { 'x-api-key': served.apiKey })).not.toMatchObject({ status: 401 });
   });
 });
+
+describe('the builds of version 1', () => {
+  it.each([
+    'POST /templates',
+    'POST /templates/web',
+    'POST /templates/web/builds/0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10',
+  ])('%s is answered with 410 that names what replaces it', async (route) => {
+    const [method = '', path = ''] = route.split(' ');
+    const { status, body } = await ask(method, path, { 'x-api-key': served.apiKey });
+    expect([status, JSON.parse(body)]).toEqual([
+      410,
+      { code: 410, message: expect.stringContaining('POST /v3/templates') },
+    ]);
+  });
+
+  it('do not change what other methods of these paths answer', async () => {
+    const { status, body } = await ask('PUT', '/templates', { 'x-api-key': served.apiKey });
+    expect([status, body]).toEqual([405, expect.stringContaining('only GET')]);
+  });
+});

@@ -27,6 +27,7 @@ import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createStorageHandlers } from './handlers/system/storage.ts';
 import { createBuildCacheHandlers } from './handlers/templates/build-cache.ts';
+import { removedBuilds } from './handlers/templates/removed-builds.ts';
 import { serveImages } from './handlers/templates/serve-images.ts';
 import { createTemplateDetailHandlers } from './handlers/templates/template-details.ts';
 import { createTemplateListHandlers } from './handlers/templates/template-list.ts';
@@ -187,6 +188,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const server = createServer<PlatformPaths, Caller>({
     redirect: (...failed) => redirect(...failed),
     handlers: reportLostRuntime(handlers),
+    removed: removedBuilds,
     authenticate: async (headers, request) => {
       const isForwarded = options.peers?.isFromPeer(request) ?? false;
       // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.

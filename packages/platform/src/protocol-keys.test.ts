@@ -36,6 +36,7 @@ const protocolKeys: Record<string, string[]> = {
   'POST /sandboxes/{sandboxID}/timeout': ['timeout'],
   'POST /sandboxes/{sandboxID}/refreshes': ['duration'],
   'POST /sandboxes/{sandboxID}/fork': ['timeout', 'count'],
+  'POST /v2/sandboxes/{sandboxID}/fork': ['timeout', 'count', 'memory'],
   'POST /sandboxes/{sandboxID}/snapshots': ['name', 'memory', 'mode'],
   'PUT /sandboxes/{sandboxID}/network': [
     ...['allowOut', 'denyOut', 'egressProxy', 'rules', 'allow_internet_access'],

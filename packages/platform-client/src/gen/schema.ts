@@ -129,11 +129,11 @@ export interface paths {
         put?: never;
         /**
          * Fork a sandbox
-         * @description Captures a running sandbox once and starts `count` copies from that moment. The source keeps its id and its end
-         *     and keeps running; the copies have their own ids and are independent. Each copy succeeds or fails separately, so
-         *     check every entry. A `count` above the concurrency limit is refused with 400. The body is optional.
+         * @deprecated
+         * @description The older form of `POST /v2/sandboxes/{sandboxID}/fork`: copies live for 15 seconds by default, and always go on with the memory and the
+         *     processes of the source.
          */
-        post: operations["forkSandbox"];
+        post: operations["forkSandboxV1"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1140,6 +1140,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/sandboxes/{sandboxID}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork a sandbox
+         * @description Captures a running sandbox once and starts `count` copies from that moment. The source keeps its id and its end
+         *     and keeps running; the copies have their own ids and are independent. Each copy succeeds or fails separately, so
+         *     check every entry. A `count` above the concurrency limit is refused with 400. The body is optional.
+         *
+         *     With `memory: false` only the files are captured, and the copies start without processes, as after a pause without memory.
+         */
+        post: operations["forkSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/sandboxes/{sandboxID}/logs": {
         parameters: {
             query?: never;
@@ -1694,8 +1724,28 @@ export interface components {
         } | {
             error: components["schemas"]["ErrorBody"];
         };
-        /** @description The number of copies to start, and their time to live. */
+        /** @description The number of copies to start, their time to live, and what they begin with. */
         ForkSandbox: {
+            /**
+             * Format: int32
+             * @description Copies to start.
+             * @default 1
+             */
+            count?: number;
+            /**
+             * @description Copy memory and processes as well as files.
+             * @default true
+             */
+            memory?: boolean;
+            /**
+             * Format: int32
+             * @description Time to live of each copy in seconds.
+             * @default 300
+             */
+            timeout?: number;
+        };
+        /** @description The number of copies to start, and their time to live, in the older form. */
+        ForkSandboxV1: {
             /**
              * Format: int32
              * @description Copies to start.
@@ -3086,7 +3136,7 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
-    forkSandbox: {
+    forkSandboxV1: {
         parameters: {
             query?: never;
             header?: never;
@@ -3101,7 +3151,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["ForkSandbox"];
+                "application/json": components["schemas"]["ForkSandboxV1"];
             };
         };
         responses: {
@@ -4743,6 +4793,45 @@ export interface operations {
             501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    forkSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ForkSandbox"];
+            };
+        };
+        responses: {
+            /** @description One entry for each copy. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForkResult"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getSandboxLogs: {

@@ -67,8 +67,11 @@ export type FileDifference = components['schemas']['FileDifference'];
 /** The copy, or its error. */
 export type ForkResult = components['schemas']['ForkResult'];
 
-/** The number of copies to start, and their time to live. */
+/** The number of copies to start, their time to live, and what they begin with. */
 export type ForkSandbox = components['schemas']['ForkSandbox'];
+
+/** The number of copies to start, and their time to live, in the older form. */
+export type ForkSandboxV1 = components['schemas']['ForkSandboxV1'];
 
 /** Credentials for a private registry, by `type`; without `type` the AWS fields apply. Never logged and never returned. */
 export type ImageRegistry = components['schemas']['ImageRegistry'];

@@ -1,12 +1,15 @@
 import { invalid, toErrorBody } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import type { SandboxRow } from '../store/rows.ts';
+import type { PauseKind, SandboxRow } from '../store/rows.ts';
 import { parseTimeout } from './new-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
 import { type ReplyContext, toSandbox } from './sandbox-replies.ts';
 
-const TIMEOUT_SECONDS = 15;
+type ForkRoute = 'POST /sandboxes/{sandboxID}/fork' | 'POST /v2/sandboxes/{sandboxID}/fork';
+
+const OLDER_TIMEOUT_SECONDS = 15;
+const TIMEOUT_SECONDS = 300;
 
 const toForkResult = (
   outcome: PromiseSettledResult<SandboxRow>,
@@ -16,20 +19,33 @@ const toForkResult = (
     ? { sandbox: toSandbox(outcome.value, context) }
     : { error: toErrorBody(outcome.reason) };
 
-/** The handler that forks a running sandbox. */
+/** Handlers that fork a running sandbox. */
 export const createForkHandlers = (
   context: Pick<HandlerContext, 'forking' | 'maxRunMs' | 'maxSandboxes' | 'secret' | 'domain'>,
-): Pick<PlatformHandlers, 'POST /sandboxes/{sandboxID}/fork'> => {
+): Pick<PlatformHandlers, ForkRoute> => {
   const { forking, maxRunMs, maxSandboxes } = context;
+
+  const fork = async (
+    params: { sandboxID: string },
+    { timeout, count = 1, kind }: { timeout: number; count?: number; kind: PauseKind },
+  ): Promise<components['schemas']['ForkResult'][]> => {
+    if (count > maxSandboxes) {
+      throw invalid(`body.count must be at most ${maxSandboxes}, the concurrency limit, got ${count}`);
+    }
+    const request = { count, kind, timeoutMs: parseTimeout(timeout, maxRunMs) };
+    const outcomes = await forking.fork(parseSandboxId(params), request);
+    return outcomes.map((outcome) => toForkResult(outcome, context));
+  };
+
   return {
-    'POST /sandboxes/{sandboxID}/fork': async ({ params, body }) => {
-      const { timeout = TIMEOUT_SECONDS, count = 1 } = body ?? {};
-      if (count > maxSandboxes) {
-        throw invalid(`body.count must be at most ${maxSandboxes}, the concurrency limit, got ${count}`);
-      }
-      const request = { count, timeoutMs: parseTimeout(timeout, maxRunMs) };
-      const outcomes = await forking.fork(parseSandboxId(params), request);
-      return { status: 201, body: outcomes.map((outcome) => toForkResult(outcome, context)) };
+    'POST /sandboxes/{sandboxID}/fork': async ({ params, body }) => ({
+      status: 201,
+      body: await fork(params, { timeout: OLDER_TIMEOUT_SECONDS, ...body, kind: 'memory' }),
+    }),
+    'POST /v2/sandboxes/{sandboxID}/fork': async ({ params, body }) => {
+      const { memory = true, ...request } = body ?? {};
+      const kind = memory ? 'memory' : 'filesystem';
+      return { status: 201, body: await fork(params, { timeout: TIMEOUT_SECONDS, ...request, kind }) };
     },
   };
 };

@@ -62,7 +62,7 @@ describe('nodes', () => {
     await expect(create({ snapshot: id })).rejects.toMatchObject({
       message: 'what the sandbox begins with is on node "b" only: b is full',
     });
-    const [copy] = await fleet.plane.forking.fork(source, { count: 1, timeoutMs: 1_000 });
+    const [copy] = await fleet.plane.forking.fork(source, { kind: 'memory', count: 1, timeoutMs: 1_000 });
     expect(copy).toMatchObject({ status: 'rejected', reason: { status: 503 } });
   });
 

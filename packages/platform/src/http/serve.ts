@@ -23,6 +23,8 @@ export interface ServerOptions<Paths, Context> {
   /** Also validates every response against the document, for tests: a wrong one becomes a 500. */
   validateResponses?: boolean;
   bodyLimitBytes?: number;
+  /** Operations that the protocol has removed, such as `"POST /templates"`, with the message of their 410. */
+  removed?: Record<string, string>;
   /** Makes a call elsewhere whose handler has rejected with that; undefined: the error is rendered. */
   redirect?: (
     error: unknown,
@@ -94,7 +96,15 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);
     mount(server, { key, handler, validators, ...options });
   }
-  for (const [path, methods] of methodsByPath) refuseOtherMethods(server, path, methods);
+  const removed = Object.entries(options.removed ?? {});
+  for (const [key, message] of removed) refuseRemoved(server, key, message);
+  for (const [path, methods] of methodsByPath) {
+    const others = METHODS.filter((method) => !methods.includes(method));
+    refuseOtherMethods(server, path, {
+      methods,
+      others: others.filter((method) => !removed.some(([key]) => key === `${method} ${path}`)),
+    });
+  }
   return server;
 };
 
@@ -168,9 +178,24 @@ const acceptJson = (server: FastifyInstance): void => {
   });
 };
 
-const refuseOtherMethods = (server: FastifyInstance, path: string, methods: string[]): void => {
+const refuseRemoved = (server: FastifyInstance, key: string, message: string): void => {
+  const [method = '', path = ''] = key.split(' ');
   server.route({
-    method: METHODS.filter((method) => !methods.includes(method)),
+    method,
+    url: toRoutePattern(path),
+    handler: () => {
+      throw new ApiError('gone', message);
+    },
+  });
+};
+
+const refuseOtherMethods = (
+  server: FastifyInstance,
+  path: string,
+  { methods, others }: { methods: string[]; others: string[] },
+): void => {
+  server.route({
+    method: others,
     url: toRoutePattern(path),
     handler: (request) => {
       throw new ApiError(

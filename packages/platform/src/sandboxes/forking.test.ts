@@ -3,6 +3,7 @@ import { RuntimeError } from '@skerry/runtime';
 import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createForkHandlers } from '../handlers/forking.ts';
+import type { PauseKind } from '../store/rows.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { toAccessToken, toTrafficToken } from '../tokens.ts';
 
@@ -12,7 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const fork = (id: string, count = 1) => fixture.plane.forking.fork(id, { count, timeoutMs: 60_000 });
+const fork = (id: string, count = 1, kind: PauseKind = 'memory') =>
+  fixture.plane.forking.fork(id, { count, kind, timeoutMs: 60_000 });
+const createHandlers = (maxSandboxes = 100) =>
+  createForkHandlers({
+    forking: fixture.plane.forking,
+    ...{ maxRunMs: 3_600_000, maxSandboxes, secret: 'secret', domain: null },
+  });
 const codeOf = async (refused: Promise<unknown>): Promise<string> => {
   const error = await refused.catch((reason: unknown) => reason);
   return error instanceof ApiError ? error.code : String(error);
@@ -65,9 +72,7 @@ describe('forking a sandbox', () => {
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'fulfilled', 'rejected']);
     const refused = outcomes.find((outcome) => outcome.status === 'rejected');
     expect(refused?.reason).toMatchObject({ code: 'resource_exhausted' });
-    const { forking } = fixture.plane;
-    const limits = { maxRunMs: 60_000, maxSandboxes: 3 };
-    const handlers = createForkHandlers({ forking, ...limits, secret: 'secret', domain: null });
+    const handlers = createHandlers(3);
     const ask = async (count: number) =>
       handlers['POST /sandboxes/{sandboxID}/fork']({ params: { sandboxID: id }, body: { count } } as never);
     expect(await codeOf(ask(4))).toBe('invalid_argument');
@@ -113,9 +118,41 @@ describe('forking a sandbox', () => {
     await fixture.plane.pausing.pause(id, 'memory');
   });
 
-  it('answers 501 where processes cannot be captured', async () => {
+  it('captures the files alone with "memory": false, and the memory by default', async () => {
+    const id = await fixture.create();
+    const handle = createHandlers()['POST /v2/sandboxes/{sandboxID}/fork'];
+    const captured = async (body?: { memory: boolean }) => {
+      const { status } = await handle({ params: { sandboxID: id }, body } as never);
+      return [status, fixture.runtime.log.findLast((line) => line.startsWith('snapshot '))];
+    };
+    expect(await captured({ memory: false })).toEqual([201, `snapshot ${id} filesystem`]);
+    expect(await captured({ memory: true })).toEqual([201, `snapshot ${id} memory`]);
+    expect(await captured()).toEqual([201, `snapshot ${id} memory`]);
+    await expectNoSnapshot();
+  });
+
+  it.each([
+    ['POST /sandboxes/{sandboxID}/fork', 15_000],
+    ['POST /v2/sandboxes/{sandboxID}/fork', 300_000],
+  ] as const)('lets a copy of %s live for %i ms by default', async (key, lifeMs) => {
+    const id = await fixture.create();
+    const { body } = await createHandlers()[key]({ params: { sandboxID: id } } as never);
+    const copy = Array.isArray(body) ? body[0] : undefined;
+    const row = await fixture.rowOf(copy !== undefined && 'sandbox' in copy ? copy.sandbox.sandboxID : '');
+    expect((row?.endAt ?? 0) - (row?.startedAt ?? 0)).toBe(lifeMs);
+  });
+
+  it('answers 501 for what cannot be captured, and says that the files can', async () => {
     fixture.useRuntime({ memory: false, filesystem: true });
     await fixture.startPlane();
-    expect(await codeOf(fork(await fixture.create()))).toBe('unimplemented');
+    const id = await fixture.create();
+    await expect(fork(id)).rejects.toMatchObject({
+      code: 'unimplemented',
+      message: expect.stringContaining('"memory": false'),
+    });
+    expect(await fork(id, 1, 'filesystem')).toMatchObject([{ status: 'fulfilled' }]);
+    fixture.useRuntime({ memory: false, filesystem: false });
+    await fixture.startPlane();
+    expect(await codeOf(fork(await fixture.create(), 1, 'filesystem'))).toBe('unimplemented');
   });
 });

@@ -1,17 +1,19 @@
-import type { SandboxRow } from '../store/rows.ts';
+import type { PauseKind, SandboxRow } from '../store/rows.ts';
 import type { Creating } from './create/creating.ts';
 import type { Snapshotting } from './snapshotting.ts';
 
 export interface ForkRequest {
   count: number;
+  /** With `filesystem` the copies begin without processes. */
+  kind: PauseKind;
   timeoutMs: number;
 }
 
-/** Copies running sandboxes together with their processes. */
+/** Copies running sandboxes. */
 export interface Forking {
   /**
    * Captures a running sandbox once and resolves with the outcome of each copy. Some copies may have failed; the
-   * others are usable. The sandbox itself continues; connections to it are reset. Rejects, with nothing changed, as
+   * others are usable. The sandbox itself continues; a capture with memory resets connections to it. Rejects, with nothing changed, as
    * `Snapshotting.lend` does.
    */
   fork(sandboxId: string, request: ForkRequest): Promise<PromiseSettledResult<SandboxRow>[]>;
@@ -26,8 +28,8 @@ export const createForking = (options: {
 }): Forking => {
   const { creating, snapshotting } = options;
   return {
-    fork: (sandboxId, { count, timeoutMs }) =>
-      snapshotting.lend(sandboxId, async (id, source) => {
+    fork: (sandboxId, { count, kind, timeoutMs }) =>
+      snapshotting.lend({ sandboxId, kind }, async (id, source) => {
         const outcomes: PromiseSettledResult<SandboxRow>[] = [];
         let next = 0;
         const lane = async (): Promise<void> => {

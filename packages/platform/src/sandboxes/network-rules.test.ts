@@ -77,7 +77,7 @@ describe('the network of a sandbox', () => {
   it('is that of its source in a fork', async () => {
     const id = await fixture.create();
     await replace(id);
-    const [copy] = await fixture.plane.forking.fork(id, { timeoutMs: 30_000, count: 1 });
+    const [copy] = await fixture.plane.forking.fork(id, { kind: 'memory', timeoutMs: 30_000, count: 1 });
     if (copy?.status !== 'fulfilled') throw new Error('the fork failed');
     expect(copy.value).toMatchObject({ network: policy });
   });

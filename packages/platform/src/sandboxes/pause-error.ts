@@ -22,6 +22,17 @@ export const requireMemory = ({ pause }: Pick<Features, 'pause'>, field: string)
 export const requireSnapshot = ({ snapshot }: Pick<Features, 'snapshot'>, kind: PauseKind): void =>
   requireCapture(snapshot, kind, { field: 'body.memory', act: 'make snapshots of sandboxes' });
 
+/** Throws 501 when this host cannot copy a running sandbox in this way. */
+export const requireFork = ({ snapshot }: Pick<Features, 'snapshot'>, kind: PauseKind): void => {
+  if (snapshot[kind]) return;
+  const refusal = `this server cannot capture the ${kind === 'memory' ? 'processes' : 'files'} of sandboxes on its host`;
+  throw unimplemented(
+    kind === 'memory' && snapshot.filesystem
+      ? `${refusal}; POST /v2/sandboxes/{sandboxID}/fork with "memory": false copies the files only`
+      : refusal,
+  );
+};
+
 const requireCapture = (
   can: { memory: boolean; filesystem: boolean },
   kind: PauseKind,

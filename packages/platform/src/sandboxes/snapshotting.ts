@@ -1,4 +1,4 @@
-import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
+import { ApiError, conflict, invalid, notFound } from '@skerry/contract/error';
 import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { findInstance, getInstance, type Placed } from '../hosts/find-instance.ts';
@@ -10,7 +10,7 @@ import type { BuildRow } from '../store/build-rows.ts';
 import type { PauseKind, SandboxRow, TaggedSnapshot } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { TemplatePart } from '../store/tags/tag-rows.ts';
-import { requireSnapshot, toObstacleError } from './pause-error.ts';
+import { requireFork, requireSnapshot, toObstacleError } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';
 import { explainMissing, toBusyError, toMissingError } from './visible-state.ts';
@@ -32,12 +32,14 @@ export interface Snapshotting {
    */
   create(sandboxId: string, request: SnapshotRequest): Promise<TaggedSnapshot>;
   /**
-   * Captures a running sandbox with its processes for `use` alone, with no tag pointing to it, and resolves with the
-   * result of `use`; the snapshot is then removed. The sandbox is free for other transitions as soon as it is
-   * captured. Rejects as `create` does, with `conflict` for a paused sandbox, and with `unimplemented` when this host
-   * cannot capture processes.
+   * Captures a running sandbox for `use` alone, with no tag pointing to it, and resolves with the result of `use`; the
+   * snapshot is then removed. The sandbox is free for other transitions as soon as it is captured. Rejects as `create`
+   * does, with `conflict` for a paused sandbox, and with `unimplemented` when this host cannot capture what was requested.
    */
-  lend<T>(sandboxId: string, use: (id: string, row: SandboxRow) => Promise<T>): Promise<T>;
+  lend<T>(
+    which: { sandboxId: string; kind: PauseKind },
+    use: (id: string, row: SandboxRow) => Promise<T>,
+  ): Promise<T>;
   /**
    * Captures a sandbox in the pause of that time for `use` alone, with what the pause kept, and resolves with the result of `use`; the
    * snapshot is then removed. Rejects as `create` does, and with `conflict` when it is not in that pause.
@@ -217,7 +219,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
       await removeEach(await store.listSnapshotIds('removing'));
       return made;
     },
-    lend: async (sandboxId, use) => {
+    lend: async ({ sandboxId, kind }, use) => {
       if (transitions.current(sandboxId) !== undefined) {
         throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
       }
@@ -228,10 +230,8 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
           const found = await store.findSandbox(sandboxId);
           if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
           if (found?.state !== 'running') throw toBusyError(found) ?? toMissingError(sandboxId, found, clock);
-          if (!hosts.features.snapshot.memory) {
-            throw unimplemented('this server cannot capture the processes of sandboxes on its host');
-          }
-          return capture(id, { row: found, kind: 'memory', ephemeral: true }, async () => found);
+          requireFork(hosts.features, kind);
+          return capture(id, { row: found, kind, ephemeral: true }, async () => found);
         });
         try {
           return await use(id, row);

@@ -66,7 +66,7 @@ describe('what traffic resumes', () => {
 
   it('is a copy of such a sandbox as well', async () => {
     const id = await fixture.create({ autoResume: true });
-    const [copy] = await fixture.plane.forking.fork(id, { count: 1, timeoutMs: 400_000 });
+    const [copy] = await fixture.plane.forking.fork(id, { kind: 'memory', count: 1, timeoutMs: 400_000 });
     expect(copy).toMatchObject({ status: 'fulfilled', value: { wakeMs: 400_000 } });
   });
 });

@@ -3,13 +3,14 @@ import type { SandboxError } from '../errors.ts';
 import type { CallOptions } from '../transport/call.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 import { fromResponse } from '../transport/from-response.ts';
-import { DEFAULT_TIMEOUT_SECONDS } from './start-sandbox.ts';
 
 export interface ForkOptions extends CallOptions {
   /** How many copies to make, 1 to 100. Default 1. */
   count?: number | undefined;
   /** Time to live of each copy in milliseconds, rounded up to whole seconds. Default: 5 minutes, as of a new sandbox. */
   timeoutMs?: number | undefined;
+  /** Copy memory and processes too. Default true. With false the copies begin with the files alone. */
+  memory?: boolean | undefined;
 }
 
 /**
@@ -22,13 +23,14 @@ export async function forkSandbox(
   sandboxId: string,
   options: ForkOptions,
 ): Promise<(components['schemas']['Sandbox'] | SandboxError)[]> {
-  const { count, timeoutMs } = options;
+  const { count, timeoutMs, memory } = options;
   const { data } = await callApi(connection, options, (api, signal) =>
-    api.POST('/sandboxes/{sandboxID}/fork', {
+    api.POST('/v2/sandboxes/{sandboxID}/fork', {
       params: { path: { sandboxID: sandboxId } },
       body: {
-        timeout: timeoutMs === undefined ? DEFAULT_TIMEOUT_SECONDS : Math.ceil(timeoutMs / 1000),
+        ...(timeoutMs === undefined ? {} : { timeout: Math.ceil(timeoutMs / 1000) }),
         ...(count === undefined ? {} : { count }),
+        ...(memory === undefined ? {} : { memory }),
       },
       signal,
     }),

@@ -168,9 +168,10 @@ export class Sandbox implements AsyncDisposable {
    * Captures this sandbox once, with its running processes, and starts copies that continue from that moment, each
    * with its own id, token and address. The sandbox itself continues; connections to it are reset. Each copy succeeds
    * or fails separately: check each entry. Programs that keep a random generator in their own memory continue from the
-   * same state in every copy; random numbers of the kernel differ. Throws `NotFoundError`, `InvalidArgumentError` for
-   * more copies than the concurrency limit, and a `SandboxError` of code `conflict` when it is paused, or
-   * `unimplemented` when the service cannot capture processes.
+   * same state in every copy; random numbers of the kernel differ. With `memory: false` the copies have only the files
+   * and no processes, and connections stay. Throws `NotFoundError`, `InvalidArgumentError` for more copies than the
+   * concurrency limit, and a `SandboxError` of code `conflict` when it is paused, or `unimplemented` when the service
+   * cannot capture processes.
    */
   fork(options: ForkOptions = {}): Promise<(Sandbox | SandboxError)[]> {
     return Sandbox.#fork(this.#connection, this.sandboxId, options);

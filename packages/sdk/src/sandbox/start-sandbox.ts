@@ -53,7 +53,7 @@ export interface ConnectOptions extends ConnectionOptions {
  *
  * @internal
  */
-export const DEFAULT_TIMEOUT_SECONDS = 300;
+const DEFAULT_TIMEOUT_SECONDS = 300;
 
 /**
  * Creates a sandbox. Sends only the given options.

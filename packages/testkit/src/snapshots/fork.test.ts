@@ -101,6 +101,32 @@ describe('a fork of a running sandbox', () => {
     await source.kill();
   });
 
+  it('has the files alone with "memory": false, while the commands of the source continue', async () => {
+    const source = await create();
+    await source.files.write('/home/user/mine', 'source');
+    const running = await source.commands.run('sleep 600; true', { background: true });
+    const { data = [], response } = await stack.api.POST('/v2/sandboxes/{sandboxID}/fork', {
+      params: { path: { sandboxID: source.sandboxId } },
+      body: { count: 2, memory: false },
+    });
+    expect([response.status, data.length]).toEqual([201, 2]);
+    for (const entry of data) {
+      if ('error' in entry) throw new Error(entry.error.message);
+      const { endAt, startedAt } = (await infoOf(entry.sandbox.sandboxID)) ?? {};
+      expect(Date.parse(endAt ?? '') - Date.parse(startedAt ?? '')).toBe(300_000);
+      const copy = await Sandbox.connect(entry.sandbox.sandboxID, stack.connection);
+      expect(await copy.files.read('/home/user/mine')).toBe('source');
+      expect(await copy.commands.list()).toEqual([]);
+      await copy.kill();
+    }
+    const [own] = await source.fork({ memory: false, timeoutMs: 60_000 });
+    if (!(own instanceof Sandbox)) throw own ?? new Error('no entry');
+    expect(await own.commands.list()).toEqual([]);
+    expect((await source.commands.list()).map(({ pid }) => pid)).toEqual([running.pid]);
+    expect(snapshotFolders()).toEqual([]);
+    await Promise.all([own.kill(), source.kill()]);
+  });
+
   it('is printed by the command, one id a line', async () => {
     const source = await create();
     const printed = await runProgram(skerryProgram, [
@@ -110,6 +136,10 @@ describe('a fork of a running sandbox', () => {
     const ids = printed.trim().split('\n');
     expect(ids).toHaveLength(2);
     for (const id of ids) expect((await infoOf(id))?.state).toBe('running');
+    const ofFiles = await runProgram(skerryProgram, [
+      ...['sandbox', 'fork', source.sandboxId, '--no-memory', '--data', stack.dataDir],
+    ]);
+    ids.push(ofFiles.trim());
     await Promise.all([source.sandboxId, ...ids].map((id) => Sandbox.kill(id, stack.connection)));
   });
 

@@ -10,6 +10,7 @@ import { parseTimeToLive } from '../parse-duration.ts';
 type Flags = Parameters<typeof resolveConnection>[0] & {
   count: number;
   timeout?: number;
+  memory: boolean;
   json?: boolean;
 };
 
@@ -21,12 +22,14 @@ export function forkSandboxCommand(): Command {
       .argument('<id>', 'id of the sandbox')
       .option('--count <count>', 'number of copies', parseCount, 1)
       .option('--timeout <time>', 'time to live of each copy, at most 24h (default: 5m)', parseTimeToLive)
+      .option('--no-memory', 'copy the files only')
       .option('--json', 'one JSON object a line, with the id of a copy or its error'),
   ).action(async (id: string, flags: Flags) => {
     const found = await findReference('sandbox', id, flags);
     const forks = await Sandbox.fork(found.id, {
       ...found.connection,
       count: flags.count,
+      ...(flags.memory ? {} : { memory: false }),
       ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout * 1000 }),
     });
     for (const fork of forks) {

@@ -91,6 +91,7 @@ it('knows of each operation which server makes it', async () => {
         "POST /sandboxes/{sandboxID}/pause",
         "PUT /sandboxes/{sandboxID}/network",
         "POST /sandboxes/{sandboxID}/fork",
+        "POST /v2/sandboxes/{sandboxID}/fork",
         "POST /sandboxes/{sandboxID}/snapshots",
         "GET /sandboxes/{sandboxID}/metrics",
         "GET /sandboxes/{sandboxID}/logs",
