@@ -11,7 +11,7 @@ import { multipathSetting } from '../cgroup/host-allowance.ts';
 import { makeCgroup } from '../cgroup/make-cgroup.ts';
 import { createLivenessPipe, type LivenessPipe } from '../container/liveness-pipe.ts';
 import { mountRoot } from '../container/overlay.ts';
-import { restrictSource } from '../container/restrict-sources.ts';
+import { protectNullDevice, restrictSource } from '../container/restrict-sources.ts';
 import { writeBootId } from '../container/write-boot-id.ts';
 import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
@@ -92,6 +92,8 @@ export const restoreMemory = async (options: {
         shown: [folder.path, agentDir, emptyDir],
         prepareMounts: () => {
           prepareMounts(host, { folder, emptyDir });
+          // Of several mounts of one file with equal flags, CRIU gives them to the first alone.
+          protectNullDevice();
           if (memory.bootId !== undefined) restrictSource(folder.bootId, { readOnly: true });
         },
         prepareNetwork: memory.needsNetwork ? prepareNetwork : undefined,
