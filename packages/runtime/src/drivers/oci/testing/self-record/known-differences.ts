@@ -1,61 +1,103 @@
-/** What is other after a resume, and in a copy, at level container: by the words of docs/pause.md that say so. */
-export const knownDifferences: readonly [RegExp, string][] = [
-  [
-    /^(fd|memory|mount|namespace) .* number$|^fd .* info (ino|mnt_id|lock|eventfd-id)$/,
-    'inode and device numbers of folders, pipes, sockets, files in memory, mounts and namespaces',
-  ],
-  [
-    /^file .* device$|^file (?!\/root\/(file|link) ).* number$/,
-    'inode and device numbers of folders, pipes, sockets, files in memory, mounts and namespaces',
-  ],
-  [/^(fd|file) .* times$/, 'times of files that were removed, are in memory, or are no files of the disk'],
-  [
-    /^fd .* (file_)?hint$|^fd (nameless|folder) (info )?flags$/,
-    'and `O_TMPFILE` and `O_DIRECTORY` among the flags',
-  ],
-  [/^fd terminal end (info )?flags$/, '`O_LARGEFILE` among the flags of a terminal'],
-  [/^fd event info eventfd-semaphore$/, 'a counter of events that counts down one by one (`EFD_SEMAPHORE`)'],
-  [/^memory .* file$/, 'the name of shared memory in `/proc/self/maps`'],
-  [/^memory locked on fault flags$/, 'memory that is locked on fault (`MLOCK_ONFAULT`)'],
-  [/^mount .* what$|^file \/dev\/null system$/, 'sources and options of mounts'],
-  [
-    /^process .* (autogroup|coredump_filter|personality|sessionid)$|^memory policy$/,
-    '`personality`, policy of memory (`set_mempolicy`), filter of core dumps, autogroup, audit session',
-  ],
-  [/^process .* started$/, 'the time at which a process started'],
-  [/^process ended /, '`/proc` of a process that has ended and was not waited for'],
-  [/^socket .* (getsockname|getpeername)$/, 'the address of an accepted connection over a unix socket'],
-  [
-    /^socket .* (IP_(8|10|11|12|18|21|23|25|26|49|51|BIND_ADDRESS_NO_PORT|DEFAULT_MULTICAST_LOOP|MAX_MEMBERSHIPS|MULTICAST_LOOP|MULTICAST_TTL|RECVOPTS|RECVRETOPTS|RECVTOS|TTL))$/,
-    'what comes beside a message (`IP_RECVTOS` and its like)',
-  ],
-  [/^socket .* IPV6_/, 'what comes beside a message (`IP_RECVTOS` and its like)'],
-  [/^socket .* NETLINK_/, 'options of netlink'],
-  [
-    /^socket .* SO_(37|40|41|42|43|44|45|46|47|60|61|63|64|65|73|74|75|76|82|83|J1939_PROMISC)$/,
-    'rarer options of sockets: time stamps, busy polling, pacing',
-  ],
-  [
-    /^socket .* TCP_(16|27|30|34|36|37|44|45|46|CONGESTION|DEFER_ACCEPT|FASTOPEN|LINGER2|MAXSEG|NOTSENT_LOWAT|SYNCNT|USER_TIMEOUT|WINDOW_CLAMP)$/,
-    'and of TCP congestion control, user timeout, `TCP_MAXSEG`',
-  ],
-  [/^net igmp/, 'groups of multicast'],
-  [
-    /^system v (msg|sem|shm) ([acdos]time|stime|rtime|.*pid)$|^system v undone$/,
-    'with other times and last pids, and without `SEM_UNDO`',
-  ],
-  [/^interface eth0 address$/, 'the hardware address of `eth0`'],
-  [/^sysctl kernel\/ns_last_pid$/, 'the number of the next process'],
-];
+import { toSocketRows } from './socket-options.ts';
 
-/** What is its own in a copy. */
-export const ownOfCopy: readonly [RegExp, string][] = [
-  [/^(file .*|fd .*|memory .*|namespace user) number$/, 'inode numbers of files stay after a resume'],
-  [
-    /^name |^uname$|^sysctl kernel\/hostname$|^file \/etc\/(hostname|hosts|resolv.conf) /,
-    'host name (`uname -n`, `/etc/hostname`, `/etc/hosts`)',
+/** Keys of a record that are other, and the words of docs/pause.md that say so. */
+export type KnownDifference = readonly [pattern: RegExp, words: string];
+
+/** What is other after a resume, and in a copy, and what is its own in a copy. */
+export interface KnownDifferences {
+  readonly always: readonly KnownDifference[];
+  readonly ofCopy: readonly KnownDifference[];
+}
+
+const numbers = 'inode and device numbers of folders, pipes, sockets, files in memory, mounts and namespaces';
+const times = 'times of files that were removed, are in memory, or are no files of the disk';
+const hints = '`O_TMPFILE` and `O_DIRECTORY` among the flags';
+const settings =
+  '`personality`, policy of memory (`set_mempolicy`), filter of core dumps, autogroup, audit session';
+const systemV = 'with other times and last pids, and without `SEM_UNDO`';
+const hostName = 'host name (`uname -n`, `/etc/hostname`, `/etc/hosts`)';
+
+const container: KnownDifferences = {
+  always: [
+    [/^fd .* number$/, numbers],
+    [/^memory .* number$/, numbers],
+    [/^mount .* number$/, numbers],
+    [/^namespace .* number$/, numbers],
+    [/^fd .* info ino$/, numbers],
+    [/^fd .* info mnt_id$/, numbers],
+    [/^fd .* info lock$/, numbers],
+    [/^fd .* info eventfd-id$/, numbers],
+    [/^file .* device$/, numbers],
+    [/^file (?!\/root\/(file|link) ).* number$/, numbers],
+    [/^fd .* times$/, times],
+    [/^file .* times$/, times],
+    [/^fd .* hint$/, hints],
+    [/^fd (nameless|folder) (info )?flags$/, hints],
+    [/^fd terminal end (info )?flags$/, '`O_LARGEFILE` among the flags of a terminal'],
+    [
+      /^fd event info eventfd-semaphore$/,
+      'a counter of events that counts down one by one (`EFD_SEMAPHORE`)',
+    ],
+    [/^memory (locked|locked on fault|shared) file$/, 'the name of shared memory in `/proc/self/maps`'],
+    [/^memory locked on fault flags$/, 'memory that is locked on fault (`MLOCK_ONFAULT`)'],
+    [/^mount .* what$/, 'sources and options of mounts'],
+    [/^process .* autogroup$/, settings],
+    [/^process .* coredump_filter$/, settings],
+    [/^process .* personality$/, settings],
+    [/^process .* sessionid$/, settings],
+    [/^memory policy$/, settings],
+    [/^process .* started$/, 'the time at which a process started'],
+    [/^process ended /, '`/proc` of a process that has ended and was not waited for'],
+    [
+      /^socket abstract accepted getsockname$/,
+      'the address of an accepted connection over a unix socket, and of its other end',
+    ],
+    [
+      /^socket abstract client getpeername$/,
+      'the address of an accepted connection over a unix socket, and of its other end',
+    ],
+    ...toSocketRows(),
+    [/^net igmp/, 'groups of multicast'],
+    [/^system v shm ([acd]time|[cl]pid)$/, systemV],
+    [/^system v msg ([cr]time|stime|l.pid)$/, systemV],
+    [/^system v sem [co]time$/, systemV],
+    [/^system v undone$/, systemV],
+    [/^interface eth0 address$/, 'the hardware address of `eth0`'],
+    [/^sysctl kernel\/ns_last_pid$/, 'the number of the next process'],
   ],
-  [/^net (addresses|route \d+)$/, 'address in its network'],
-  [/^sysctl kernel\/random\/boot_id$/, '`/proc/sys/kernel/random/boot_id`'],
-  [/^namespace [ug]id_map$/, 'the range of the host in `/proc/self/uid_map` and `gid_map`'],
+  ofCopy: [
+    [/^file .* number$/, 'inode numbers of files stay after a resume'],
+    [/^name /, hostName],
+    [/^uname$/, hostName],
+    [/^sysctl kernel\/hostname$/, hostName],
+    [/^file \/etc\/(hostname|hosts) what$/, hostName],
+    [/^net addresses$/, 'address in its network'],
+    [/^net route \d+$/, 'address in its network'],
+    [/^sysctl kernel\/random\/boot_id$/, '`/proc/sys/kernel/random/boot_id`'],
+    [/^namespace uid_map$/, 'the range of the host in `/proc/self/uid_map` and `gid_map`'],
+    [/^namespace gid_map$/, 'the range of the host in `/proc/self/uid_map` and `gid_map`'],
+  ],
+};
+
+const gvisor: KnownDifferences = {
+  always: [
+    [/^file .* number$/, 'At level `gvisor` the inode numbers of files are others'],
+    [/^terminal pixels$/, 'a terminal has no size in pixels'],
+  ],
+  ofCopy: [
+    [/^name /, hostName],
+    [/^uname$/, hostName],
+    [/^sysctl kernel\/hostname$/, hostName],
+    [/^file \/etc\/(hostname|hosts) what$/, hostName],
+    [/^file \/etc\/(hostname|hosts) times$/, hostName],
+    [/^net route \d+$/, 'address in its network'],
+  ],
+};
+
+/** By level. */
+export const knownDifferences = { container, gvisor } as const;
+
+/** What is other at `gvisor` at some times alone. */
+export const unsteady: readonly KnownDifference[] = [
+  [/^socket .* SO_(SND|RCV)BUF$/, 'sockets may report other sizes of their buffers'],
 ];

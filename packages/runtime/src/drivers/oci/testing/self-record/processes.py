@@ -112,6 +112,7 @@ def hold(libc, held):
     for thread in threads:
         threading.Thread(target=run, args=thread, daemon=True).start()
         ready.acquire()
+    libc.syscall(NUMBERS['set_mempolicy'], 1, ctypes.byref(ctypes.c_ulong(1)), 64)
     return people
 
 
@@ -146,7 +147,9 @@ def visit(libc, people, read):
             yield '%s %s' % (title, what), attempt(lambda: os.readlink('/proc/%d/%s' % (pid, what)))
         # Without the pointers to memory, and the time that is left of a timer.
         yield title + ' timers', read('/proc/%d/timers' % pid)
-        for number, tid in enumerate(sorted(map(int, os.listdir('/proc/%d/task' % pid)))):
+        # The sentry shows no threads of a process that has ended.
+        threads = attempt(lambda: sorted(map(int, os.listdir('/proc/%d/task' % pid))))
+        for number, tid in enumerate(threads if isinstance(threads, list) else []):
             yield from visit_thread(libc, '%s thread %d' % (title, number), pid, tid, read)
     for what, number in dict(pdeathsig=2, dumpable=3, keepcaps=7, timing=13, secure=27, slack=30, mce=34, subreaper=37, thp=42, mdwe=66, tsc=25).items():
         value = ctypes.c_int(-1)
