@@ -8,17 +8,16 @@ import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { BuildConfig, BuildRow } from '../store/build-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { BuildLog } from './build-log.ts';
-import type { BuildPlan, StagePlan } from './build-plan.ts';
+import type { BuildPlan } from './build-plan.ts';
 import type { BuildCache } from './cache/build-cache.ts';
-import { type FilesBuild, makeFiles } from './cache/make-files.ts';
 import { createSharedWork } from './cache/shared-work.ts';
 import { inheritStart, isOfImage } from './inherit-start.ts';
+import { makeStage, type StageBuild } from './make-stage.ts';
 import type { MountCaches } from './mounts/mount-caches.ts';
 import { runStages, type StageWork } from './run-stages.ts';
 import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
 import { StartEndedError } from './start-commands.ts';
 import { startInSandbox } from './start-in-sandbox.ts';
-import { toRunConfig } from './step-place.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 import type { WithStage } from './uploads/run-copy.ts';
 import { withSandbox } from './with-sandbox.ts';
@@ -61,13 +60,8 @@ export interface MakingOptions {
   limits: Limits;
 }
 
-interface StageSandbox extends Pick<FilesBuild, 'build' | 'limits' | 'log' | 'signal'> {
-  base: StageFiles;
-  stages: ReadonlyMap<number, StageFiles>;
-}
-
 export const createMaking = (options: MakingOptions): Making => {
-  const { hosts, requireImages, contexts, caches, ids, limits } = options;
+  const { requireImages, contexts, caches, ids, limits } = options;
   const shared = createSharedWork();
   const instances = new Set<string>();
 
@@ -81,26 +75,21 @@ export const createMaking = (options: MakingOptions): Making => {
     }
   };
 
-  /** Makes the image of the files that a stage has after its steps. */
-  const runSteps = (plan: StagePlan, { base: from, stages, ...sandbox }: StageSandbox): Promise<StageFiles> =>
+  const runSteps = (stage: Omit<StageBuild, 'instanceId' | 'share'>): Promise<StageFiles> =>
     withId(async (instanceId) => {
-      const images = requireImages();
-      const { templateId, diskMb } = sandbox.build;
       const withStage: WithStage = (index, work) =>
         withId((id) => {
-          const { rootfs } = stages.get(index) as StageFiles;
-          const stage = { ...sandbox, templateId, instanceId: id, origin: { rootfs } };
-          return withSandbox(stage, options, ({ instance }) => work(instance));
+          const { rootfs } = stage.stages.get(index) as StageFiles;
+          const { templateId } = stage.build;
+          const sandbox = { ...stage, templateId, instanceId: id, origin: { rootfs } };
+          return withSandbox(sandbox, options, ({ instance }) => work(instance));
         });
-      using share = shared.begin(sandbox.build.id);
-      const base = { ...from, image: from.identity, level: hosts.features.level, diskMb };
-      const { image, imageBytes, place, cacheKey } = await makeFiles(
-        { ...sandbox, instanceId, plan, base, stages, share },
+      using share = shared.begin(stage.build.id);
+      const images = requireImages();
+      return await makeStage(
+        { ...stage, instanceId, share },
         { ...options, images, contexts, caches, withStage },
       );
-      const made = { image, imageBytes, env: from.env };
-      const runConfig = toRunConfig(from.runConfig, plan.steps, place);
-      return { ...from, rootfs: images.toPath(image), identity: image, made, place, runConfig, cacheKey };
     });
 
   return {
@@ -124,7 +113,7 @@ export const createMaking = (options: MakingOptions): Making => {
       });
       const work: StageWork = {
         makeBase: (stage, { source }) => bases(stage, source),
-        runSteps: (stage, more) => runSteps(stage, { ...sandbox, ...more }),
+        runSteps: (stage, { base, ...more }) => runSteps({ ...sandbox, ...more, stage, from: base }),
       };
       const last = await runStages(plan, work, { signal });
       const { rootfs, place, runConfig, image, start: inherited } = last;
