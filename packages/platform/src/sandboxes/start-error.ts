@@ -1,7 +1,7 @@
 import { ApiError, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
 import { toLostError } from '../runtime-lost.ts';
-import { StartFailedError } from '../templates/start-commands.ts';
+import { StartFailedError } from '../templates/start/start-commands.ts';
 
 /** The error for the caller of a create about a failed step; the cause is for the log. */
 export const toStartError = (step: string, cause: unknown): ApiError => {

@@ -10,7 +10,7 @@ import { type ExportedBase, type ExportOptions, exportBase } from './cache/expor
 import { toCacheKey } from './cache/key-chain.ts';
 import { type PulledBase, pullBase } from './cache/pull-base.ts';
 import type { SharedWork, WorkShare } from './cache/shared-work.ts';
-import type { ImageCommand } from './inherit-start.ts';
+import type { ImageCommand } from './start/inherit-start.ts';
 import { accountForm, type Place, toFirstPlace } from './step-place.ts';
 
 /** The files of one build. */

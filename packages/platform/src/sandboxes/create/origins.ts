@@ -11,7 +11,7 @@ import type {
   TemplateRow,
 } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
-import { findCheckpoint, toOwnCommands } from '../../templates/start-in-new-sandbox.ts';
+import { findCheckpoint, toOwnCommands } from '../../templates/start/start-in-new-sandbox.ts';
 import type { SpecRequest, WarmSpec } from '../../warm/warm-pool.ts';
 import type { Origin } from './reserving.ts';
 

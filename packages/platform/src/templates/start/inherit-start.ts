@@ -1,6 +1,6 @@
-import type { StartCommands } from '../store/build-rows.ts';
-import type { BuildPlan } from './build-plan.ts';
-import type { Place } from './step-place.ts';
+import type { StartCommands } from '../../store/build-rows.ts';
+import type { BuildPlan } from '../build-plan.ts';
+import type { Place } from '../step-place.ts';
 
 /** The command of an image and its check, in words, and its ports; empty for none. */
 export interface ImageCommand {

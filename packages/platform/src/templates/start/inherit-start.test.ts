@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StartCommands } from '../store/build-rows.ts';
-import type { BuildPlan } from './build-plan.ts';
+import type { StartCommands } from '../../store/build-rows.ts';
+import type { BuildPlan } from '../build-plan.ts';
 import { type ImageCommand, inheritStart } from './inherit-start.ts';
 
 const place = { user: 'worker', workdir: '/srv', env: { A: 'b' } };

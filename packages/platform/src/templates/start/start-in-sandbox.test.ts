@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createSystemClock } from '../clock.ts';
-import { createOneMachine } from '../hosts/one-machine.ts';
-import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
-import { createRecordingLog } from '../testing/recording-log.ts';
+import { createSystemClock } from '../../clock.ts';
+import { createOneMachine } from '../../hosts/one-machine.ts';
+import { createPlaneFixture, type PlaneFixture } from '../../testing/plane-fixture.ts';
+import { createRecordingLog } from '../../testing/recording-log.ts';
 import { startInSandbox } from './start-in-sandbox.ts';
 
 let fixture: PlaneFixture;
