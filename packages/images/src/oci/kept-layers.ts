@@ -4,6 +4,7 @@ import { type FileHandle, lstat, mkdir, open, rename, rm, utimes } from 'node:fs
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { abortable } from '@skerry/contract/abortable';
 import { listFolder, syncFolder, unfinishedPrefix } from '../image-file.ts';
 import type { BlobReference } from './image-manifest.ts';
 import type { LayerFlights } from './layer-flights.ts';
@@ -160,7 +161,7 @@ export const createKeptLayers = async (
       return {
         blob: async (layer) => {
           const { land, landed } = join(layer);
-          if (landed !== undefined) await waitFor(landed, signal);
+          if (landed !== undefined) await abortable(landed, signal);
           const found = await openKept(layer.digest);
           if (found === undefined) return receive(layer, land);
           land();
@@ -199,19 +200,6 @@ export const createKeptLayers = async (
 };
 
 type Land = () => void;
-
-/** Rejects with the reason of the signal. */
-const waitFor = async (landed: Promise<void>, signal: AbortSignal): Promise<void> => {
-  const ended = Promise.withResolvers<never>();
-  const end = (): void => ended.reject(signal.reason);
-  signal.throwIfAborted();
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    await Promise.race([landed, ended.promise]);
-  } finally {
-    signal.removeEventListener('abort', end);
-  }
-};
 
 /** Passes the pieces on. A write that fails only ends the copy. */
 const writeAndPass = (

@@ -1,3 +1,4 @@
+import { abortable } from '@skerry/contract/abortable';
 import type { Dormant } from '@skerry/contract/directory';
 import { ApiError, toApiError } from '@skerry/contract/error';
 import type { Clock } from '../clock.ts';
@@ -112,7 +113,7 @@ export const createWaking = (options: WakingOptions): Waking => {
       return {
         ...(row.secure && { accessToken: toAccessToken(secret, id) }),
         ports: toPortAccess(secret, row),
-        wake: (signal) => untilAborted(wake(id), signal),
+        wake: (signal) => abortable(wake(id), signal),
       };
     },
     wake,
@@ -139,12 +140,3 @@ const withPause = (error: ApiError, failure: Failure | undefined, now: number): 
     },
   );
 };
-
-/** Rejects as soon as the signal aborts; the work goes on. */
-const untilAborted = (work: Promise<void>, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });

@@ -1,3 +1,4 @@
+import { abortable } from '@skerry/contract/abortable';
 /** What builds are making now, so that equal work of two is done once. */
 export interface SharedWork {
   /** A part of one build, such as a stage, which ends when it is disposed of. */
@@ -78,15 +79,4 @@ export const createSharedWork = (): SharedWork => {
       };
     },
   };
-};
-
-const abortable = async (promise: Promise<void>, signal: AbortSignal): Promise<void> => {
-  // No event follows.
-  signal.throwIfAborted();
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  const onAbort = (): void => resolve();
-  signal.addEventListener('abort', onAbort);
-  await Promise.race([promise, aborted]);
-  signal.removeEventListener('abort', onAbort);
-  signal.throwIfAborted();
 };
