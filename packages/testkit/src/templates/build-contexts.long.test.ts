@@ -263,7 +263,9 @@ describe('a step that copies files', () => {
     const missing = await builds.start(registered, { fromTemplate, steps });
     expect([missing.response.status, missing.error?.message]).toEqual([
       400,
-      expect.stringMatching(/^body\.steps\[1\]\.filesHash: the files of 'a' were not uploaded/),
+      expect.stringMatching(
+        /^body\.steps\[1\]\.filesHash must be of uploaded files: those of 'a' were not uploaded/,
+      ),
     ]);
     const without = [{ type: 'COPY', args: ['a', '/b', '', ''] }];
     const unnamed = await builds.start(registered, { fromTemplate, steps: without });

@@ -140,7 +140,7 @@ RUN echo "$TARGETPLATFORM $TARGETARCH [$TARGETVARIANT] $BUILDOS" > /platform
   expect(await runIn('platform', 'cat /platform')).toBe(`linux/${arch} ${arch} [] linux\n`);
   const other = arch === 'amd64' ? 'linux/arm64' : 'linux/amd64';
   await expect(buildText('other-platform', text, { platform: other })).rejects.toThrow(
-    `body.platform: this server builds for linux/${arch}, and the steps were written for ${other}`,
+    `body.platform must be linux/${arch}, for which this server builds, got ${other}`,
   );
 });
 
