@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { checkPreparedPrograms, type ProbeResult, probeHost } from '@skerry/runtime';
+import { checkPreparedPrograms, type ProbeResult, probeHost, requireOwnFolder } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { findLocations } from './locations.ts';
 import { enterRootlessNamespace, leaveRootlessNamespace, toRootlessOptions } from './rootless.ts';
@@ -39,6 +39,8 @@ export async function* examineHost({
     }
   }
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(resolve(dataDir), 'images');
+  const hasImages = existsSync(imagesDir);
+  if (hasImages) requireOwn(imagesDir);
   const [criuDir, runscPath] = [join(imagesDir, 'criu'), join(imagesDir, 'runsc/runsc')];
   for (const folder of [criuDir, dirname(runscPath)].filter(existsSync)) {
     await checkPreparedPrograms(folder).catch((error: Error) => {
@@ -48,9 +50,20 @@ export async function* examineHost({
   yield* probeHost({
     agentBundle,
     scratchDir,
+    // The banner of `up` reads the proofs. A host without a server gets no folder.
+    ...(hasImages && { programsDir: imagesDir }),
     ...(criuProgram !== undefined ? { criuProgram } : existsSync(criuDir) && { criuDir }),
     ...(existsSync(runscPath) && { runscPath }),
   });
+}
+
+/** What is written there with the rights of this process must not lead elsewhere. Throws `CliError`. */
+function requireOwn(folder: string): void {
+  try {
+    requireOwnFolder(folder);
+  } catch (error) {
+    throw new CliError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** In a server's folder, the subfolder for temporary files; else the nearest existing folder. */

@@ -36,8 +36,8 @@ export interface ProbeOptions extends SandboxProbeOptions {
 /**
  * Tries everything that sandboxes need of this host and yields each result as it ends. Says which versions are too old to be safe. Takes
  * a second or two, works in a folder of its own below `scratchDir`, which should be on the file system of the data folder, and leaves
- * nothing behind. Without root, of the host or of a rootless namespace, it reports what a rootless namespace needs. Tries nothing on a
- * host whose own settings exclude sandboxes.
+ * nothing behind but what `programsDir` is for. Without root, of the host or of a rootless namespace, it reports what a rootless
+ * namespace needs. Tries nothing on a host whose own settings exclude sandboxes.
  */
 export async function* probeHost(options: ProbeOptions): AsyncGenerator<ProbeResult, void, undefined> {
   const root = await probeRoot();

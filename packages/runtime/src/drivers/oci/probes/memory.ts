@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prepareAgentFolder } from '../../../agent-folder/agent-folder.ts';
 import { type ProbeResult, probe } from '../../../probe.ts';
+import { keepProof, type ProofPlace, toProof } from '../criu/kept-proof.ts';
 import { describeCriu, prepareCriu } from '../criu/prepare-criu.ts';
 import { proveMemory } from '../criu/prove-memory.ts';
 import { prepareRunsc } from '../gvisor/prepare-runsc.ts';
@@ -11,6 +12,8 @@ interface Place {
   dir: string;
   /** The bundle of the real agent: the probe agent does not start commands in the same way. */
   agentBundle: string;
+  /** The folder of a server's programs: the proof is kept there as the server keeps its own. */
+  programsDir: string | undefined;
 }
 
 /** Pauses a real sandbox with its memory, resumes it, starts a program in it and in a copy, and removes both. */
@@ -20,9 +23,16 @@ export const probeMemory = (
   const mend =
     'let apt-get reach http://deb.debian.org, or name a CRIU of 4.2 or newer with --criu PATH; use Linux 5.19 or newer';
   return probe({ name: 'memory', needed: false, mend }, async () => {
+    const { dir, programsDir, criuProgram } = options;
+    // A server that is started without the option has no use for a proof of another CRIU.
+    const keptDir = criuProgram === undefined ? programsDir : undefined;
     const criuDir =
-      options.criuDir ?? (await prepareCriu({ targetDir: options.dir, program: options.criuProgram }));
-    const found = await tryMemory('memory', options, { criuDir });
+      options.criuDir ?? (await prepareCriu({ targetDir: keptDir ?? dir, program: criuProgram }));
+    const place =
+      keptDir === undefined
+        ? undefined
+        : { program: `${criuDir}/criu`, proofPath: join(keptDir, 'criu-proof.json') };
+    const found = await tryMemory('memory', options, { driver: { criuDir }, place });
     return `${found}; ${await describeCriu(criuDir)}`;
   });
 };
@@ -30,14 +40,19 @@ export const probeMemory = (
 /** As `probeMemory`, at level `gvisor`. */
 export const probeGvisorMemory = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
   probe({ name: 'gvisor memory', needed: false, mend: 'see gvisor' }, async () => {
-    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: options.dir }));
-    return tryMemory('gvisor-memory', options, { runscPath, keepsMemory: true });
+    const { dir, programsDir } = options;
+    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: programsDir ?? dir }));
+    const place =
+      programsDir === undefined
+        ? undefined
+        : { program: runscPath, proofPath: join(programsDir, 'gvisor-proof.json') };
+    return tryMemory('gvisor-memory', options, { driver: { runscPath, keepsMemory: true }, place });
   });
 
 const tryMemory = async (
   name: string,
   { dir, agentBundle }: Place,
-  driver: Partial<OciOptions>,
+  { driver, place }: { driver: Partial<OciOptions>; place: ProofPlace | undefined },
 ): Promise<string> => {
   const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
   await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
@@ -50,6 +65,7 @@ const tryMemory = async (
   const runtime = createOci({ dataDir, agentDir, ...driver });
   try {
     const { pauseMs, resumeMs } = await proveMemory(runtime, { rootfs });
+    if (place) await keepProof(place.proofPath, { ...(await toProof(place.program)), on: runtime.name });
     return `a sandbox is paused with its memory in ${pauseMs} ms and resumes in ${resumeMs} ms`;
   } finally {
     await runtime.close();

@@ -65,9 +65,12 @@ function toRuntimeMend(name: OciRuntimeName): string {
 }
 
 /** Starts a sandbox at level `gvisor`. */
-export const probeGvisor = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
+export const probeGvisor = (
+  options: Place & { runscPath: string | undefined; programsDir: string | undefined },
+): Promise<ProbeResult> =>
   probe({ name: 'gvisor', needed: false, mend: 'let apt-get reach http://deb.debian.org' }, async () => {
-    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: options.dir }));
+    const runscPath =
+      options.runscPath ?? (await prepareRunsc({ targetDir: options.programsDir ?? options.dir }));
     return trySandbox({ ...options, name: 'gvisor', file: runscPath, driver: { runscPath } });
   });
 

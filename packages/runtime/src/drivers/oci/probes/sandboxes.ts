@@ -13,6 +13,11 @@ export interface SandboxProbeOptions {
   criuProgram?: string;
   /** What `prepareRunsc` resolved with; otherwise that is tried as well. */
   runscPath?: string;
+  /**
+   * The folder of a server's programs. What is proved is kept there as the server keeps its own proofs, and programs that the host
+   * lacks are fetched into it.
+   */
+  programsDir?: string | undefined;
 }
 
 /**
@@ -20,7 +25,7 @@ export interface SandboxProbeOptions {
  */
 export async function* probeSandboxes(
   dir: string,
-  { agentBundle, criuDir, criuProgram, runscPath }: SandboxProbeOptions,
+  { agentBundle, criuDir, criuProgram, runscPath, programsDir }: SandboxProbeOptions,
 ): AsyncGenerator<ProbeResult, void, undefined> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
@@ -30,10 +35,10 @@ export async function* probeSandboxes(
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   yield await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
   yield runc;
-  yield await probeMemory({ dir, agentBundle, criuDir, criuProgram });
-  const gvisor = await probeGvisor({ dir, agentDir, runscPath });
+  yield await probeMemory({ dir, agentBundle, criuDir, criuProgram, programsDir });
+  const gvisor = await probeGvisor({ dir, agentDir, runscPath, programsDir });
   yield gvisor;
-  if (gvisor.ok) yield await probeGvisorMemory({ dir, agentBundle, runscPath });
+  if (gvisor.ok) yield await probeGvisorMemory({ dir, agentBundle, runscPath, programsDir });
 }
 
 /** Whether the memory limit of a sandbox includes swap on this host. */
