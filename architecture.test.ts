@@ -34,7 +34,7 @@ const allowed: Record<string, string[]> = {
 /** Imports that are refused, with the reason that the failure prints. */
 const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
   {
-    in: /^packages\/(platform|edge|envd|sdk)\//,
+    in: /^packages\/(platform|edge|envd|sdk)\/(?!.*\/testing\/)/,
     specifier: /^(node:)?child_process$/,
     reason: 'only the runtime helper and the agent fork',
   },

@@ -6,8 +6,10 @@ import { ApiError, toErrorBody } from '@skerry/contract/error';
 import { requestIdOf } from '@skerry/contract/request-id';
 import { admit } from './admission.ts';
 import { type CheckedRequest, checkAgentRequest } from './agent-access.ts';
+import { type Client, clientOf, responseOf, streamOf } from './client.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
+import { toForwardedHeaders, toHead } from './headers.ts';
 import { type HostRules, parseTarget } from './host.ts';
 import { passPortRequest } from './ports/pass-port-request.ts';
 import { lacksProtocolVersion } from './protocol-version.ts';
@@ -44,7 +46,7 @@ export interface Edge {
   isSandboxRequest(request: IncomingMessage): boolean;
   /** For `request` and `checkContinue`: answers the request, from inside the sandbox where possible. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** For `upgrade`: WebSocket and any other protocol that the server inside accepts. */
+  /** For `upgrade`: WebSocket, also in a stream of HTTP/2, and any other protocol that the server inside accepts. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** The requests and upgraded connections that are open now. */
   openStreams(): number;
@@ -79,7 +81,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
   });
 
   const serve = async (request: IncomingMessage, response: ServerResponse, change?: ProtocolChange) => {
-    const client = request.socket;
+    const client = clientOf(request);
     const target = admit(request, response, rules);
     if (target === undefined) return;
     const route =
@@ -127,8 +129,8 @@ export const createEdge = (options: EdgeOptions): Edge => {
         ? {}
         : {
             onUpgrade(answer: IncomingMessage, upstream: Duplex, upstreamHead: Buffer) {
-              response.detachSocket(client);
-              splice({ client, clientHead: change.takeEarly(), upstream, upstreamHead, answer });
+              const accept = () => acceptChange(answer, request, response);
+              splice({ client, clientHead: change.takeEarly(), upstream, upstreamHead, accept });
             },
           }),
     });
@@ -180,8 +182,8 @@ export const createEdge = (options: EdgeOptions): Edge => {
       serve(request, response).catch((cause: unknown) => fail(request, response, cause));
     },
     upgrade(request, socket, head) {
-      const response = toResponse(request, socket as Socket);
-      serve(request, response, readEarly(socket as Socket, head)).catch((cause: unknown) =>
+      const response = responseOf(request) ?? toResponse(request, socket as Socket);
+      serve(request, response, readEarly(socket as Client, head)).catch((cause: unknown) =>
         fail(request, response, cause),
       );
     },
@@ -224,7 +226,7 @@ const maxEarlyBytes = 64 * 1024;
  * Reads a connection that Node has detached. Node no longer reads it, and a connection without a reader does not
  * report that the client has disconnected.
  */
-const readEarly = (socket: Socket, head: Buffer): ProtocolChange => {
+const readEarly = (socket: Client, head: Buffer): ProtocolChange => {
   const early = [head];
   let sizeBytes = head.length;
   const keep = (chunk: Buffer): void => {
@@ -240,6 +242,21 @@ const readEarly = (socket: Socket, head: Buffer): ProtocolChange => {
       return Buffer.concat(early);
     },
   };
+};
+
+const webSocketKeys: ReadonlySet<string> = new Set(['sec-websocket-accept']);
+
+/** Writes the head of the answer of a server inside that accepts another protocol. A stream has 200 and no keys (RFC 8441). */
+const acceptChange = (answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void => {
+  if (streamOf(request) !== undefined) {
+    response.writeHead(200, toForwardedHeaders(answer, webSocketKeys)).flushHeaders();
+    return;
+  }
+  const client = request.socket;
+  response.detachSocket(client);
+  const headers = toForwardedHeaders(answer);
+  headers.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? '');
+  client.write(toHead(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`, headers), 'latin1');
 };
 
 interface Failure {

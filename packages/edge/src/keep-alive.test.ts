@@ -4,8 +4,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toConnectionBounds } from './connection-bounds.ts';
-import { guardConnections } from './connection-guard.ts';
+import { toConnectionBounds } from './connections/connection-bounds.ts';
+import { guardConnections } from './connections/connection-guard.ts';
 import { host, id, net, useLoopback } from './loopback-client.ts';
 import { edgeServerOptions } from './server-options.ts';
 

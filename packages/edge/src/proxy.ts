@@ -5,25 +5,25 @@ import {
   type InformationEvent,
   type ServerResponse,
 } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { EDGE_ACCESS } from '@skerry/contract/agent-access';
 import { notePassed } from '@skerry/contract/passing-buffers';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type CheckedRequest, notForAgent } from './agent-access.ts';
+import { type Client, reset, streamOf } from './client.ts';
 import { hasBody, isChunked, toForwardedHeaders, toForwardedTrailers, toHead } from './headers.ts';
 import type { PortRequest } from './ports/port-access.ts';
 import { maxHeaderBytes } from './server-options.ts';
 import { passStream } from './stream-end.ts';
 import type { Target } from './target.ts';
-import { type Run, readerOf, reset, type Waiting } from './upstream.ts';
+import { type Run, readerOf, type Waiting } from './upstream.ts';
 import { largeBodyBytes, passLargeBody } from './workarounds/pass-large-body.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The client's connection. */
-  readonly client: Socket;
+  /** The client's connection, or its stream. */
+  readonly client: Client;
   readonly target: Target;
   /** Set for a request to the agent. */
   readonly checked?: CheckedRequest | undefined;
@@ -77,8 +77,15 @@ export const forward = (exchange: Exchange): void => {
     if (checked === undefined && isChunked(request)) upstream.addTrailers(toForwardedTrailers(request));
   };
   upstream.once('socket', () => {
-    if (hasBody(request)) request.on('data', notePassed).once('end', passTrailers).pipe(upstream);
-    else upstream.end();
+    if (!hasBody(request)) {
+      upstream.end();
+      return;
+    }
+    request.on('data', notePassed).once('end', passTrailers).pipe(upstream);
+    // A client may wait for the answer before it sends any of its body. The first bytes, if they are here, share a packet with the head.
+    setImmediate(() => {
+      if (!upstream.writableEnded && !upstream.destroyed) upstream.flushHeaders();
+    });
   });
   upstream.once('continue', () => response.writeContinue());
   let interimAnswers = 0;
@@ -90,6 +97,11 @@ export const forward = (exchange: Exchange): void => {
   });
   upstream.on('response', (answer) => {
     answer.on('error', fail);
+    if (refusesStream(answer, exchange)) {
+      fail(new Error('the server inside answered without a change of the protocol'));
+      upstream.destroy();
+      return;
+    }
     try {
       passBack(answer, exchange);
       answered = true;
@@ -120,6 +132,10 @@ export const forward = (exchange: Exchange): void => {
     if (!response.writableFinished) upstream.destroy();
   });
 };
+
+/** In a stream, success would tell the client that the server inside has changed the protocol. */
+const refusesStream = ({ statusCode = 0 }: IncomingMessage, { request, onUpgrade }: Exchange): boolean =>
+  onUpgrade !== undefined && streamOf(request) !== undefined && statusCode >= 200 && statusCode < 300;
 
 const toRequestHeaders = ({
   request,
@@ -166,16 +182,21 @@ const ownId: ReadonlySet<string> = new Set([REQUEST_ID]);
 
 /** Passes an answer of 102 to 199 on. A client of HTTP/1.0 knows none, and one whose earlier request is not answered yet misses it. */
 const passInterim = (answer: InformationEvent, { request, response }: Exchange): void => {
-  if (request.httpVersionMinor === 0 || response.headersSent || response.socket === null) return;
+  if (request.httpVersion === '1.0' || response.headersSent || response.socket === null) return;
+  const stream = streamOf(request);
+  if (stream !== undefined) {
+    stream.additionalHeaders({ ...answer.headers, ':status': answer.statusCode });
+    return;
+  }
   const headers = toForwardedHeaders(answer);
   response.socket.write(toHead(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`, headers), 'latin1');
 };
 
 /** Whether the answer reaches the client in chunks. */
 const mayCarryTrailers = (
-  { method, httpVersionMinor }: IncomingMessage,
+  { method, httpVersion }: IncomingMessage,
   { statusCode }: IncomingMessage,
-): boolean => httpVersionMinor > 0 && method !== 'HEAD' && statusCode !== 204 && statusCode !== 304;
+): boolean => httpVersion !== '1.0' && method !== 'HEAD' && statusCode !== 204 && statusCode !== 304;
 
 /** The field in which a message announces its trailers. */
 const toTrailerField = ({ headers }: IncomingMessage): string[] =>

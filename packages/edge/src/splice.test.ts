@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { IncomingMessage } from 'node:http';
-import { type AddressInfo, connect, createServer, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { splice } from './splice.ts';
 
@@ -25,7 +24,7 @@ const join = (client: Socket, upstream: Socket): void =>
     clientHead: Buffer.from('early'),
     upstream,
     upstreamHead: Buffer.from('hello'),
-    answer: Object.assign(new IncomingMessage(new Socket()), { statusCode: 101, statusMessage: 'Yes' }),
+    accept: () => undefined,
   });
 
 describe('an upgrade to another protocol', () => {

@@ -1,25 +1,22 @@
-import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
-import { toForwardedHeaders, toHead } from './headers.ts';
-import { reset } from './upstream.ts';
+import { type Client, reset } from './client.ts';
 
 export interface Splice {
-  readonly client: Socket;
+  readonly client: Client;
   /** The bytes that the client sent after the head of its request. */
   readonly clientHead: Buffer;
   readonly upstream: Duplex;
   /** The bytes that the server inside sent after the head of its response. */
   readonly upstreamHead: Buffer;
-  /** The response that accepts the new protocol. */
-  readonly answer: IncomingMessage;
+  /** Writes the head of the response that accepts the new protocol. */
+  readonly accept: () => void;
 }
 
 /**
  * Writes the response and joins the two connections byte by byte. A proper end on one side ends the other properly;
  * any other end resets the client and closes the connection inside, also when one side has closed before the call.
  */
-export const splice = ({ client, clientHead, upstream, upstreamHead, answer }: Splice): void => {
+export const splice = ({ client, clientHead, upstream, upstreamHead, accept }: Splice): void => {
   const breakOff = (): void => {
     reset(client);
     upstream.destroy();
@@ -29,9 +26,9 @@ export const splice = ({ client, clientHead, upstream, upstreamHead, answer }: S
     breakOff();
     return;
   }
-  const headers = toForwardedHeaders(answer);
-  headers.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? '');
-  client.write(toHead(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`, headers), 'latin1');
+  // Each pipeline listens to both ends.
+  client.setMaxListeners(20);
+  accept();
   if (upstreamHead.length > 0) client.write(upstreamHead);
   if (clientHead.length > 0) upstream.write(clientHead);
 

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { Transform, type TransformCallback } from 'node:stream';
-import { reset } from './upstream.ts';
+import { type Client, reset } from './client.ts';
 
 /** A stream of the Connect protocol, in either of its codecs. */
 const streamType = /^application\/connect\+(json|proto)/i;
@@ -111,7 +110,7 @@ class WholeEnvelopes extends Transform {
 export const passStream = (
   answer: IncomingMessage,
   response: ServerResponse,
-  client: Socket,
+  client: Client,
 ): (() => boolean) | undefined => {
   if (!streamType.test(answer.headers['content-type'] ?? '')) return undefined;
   const envelopes = new WholeEnvelopes({ highWaterMark: 16 * 1024 });

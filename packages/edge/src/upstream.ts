@@ -1,10 +1,10 @@
 import { Agent, type AgentOptions, type ClientRequestArgs } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callbackify } from 'node:util';
 import type { Route } from '@skerry/contract/directory';
 import { RecycledReads } from '@skerry/contract/recycled-reads';
+import { type Client, reset } from './client.ts';
 import { secureConnection } from './ports/secured-port.ts';
 import type { Target } from './target.ts';
 
@@ -21,7 +21,7 @@ export interface Run {
   /** Aborted when the run has ended. */
   readonly ended: AbortSignal;
   /** Records that a client waits for a response from this run: its connection is reset if the run ends before that is done. */
-  track(client: Socket): Waiting;
+  track(client: Client): Waiting;
   /** The number of clients that wait now. */
   underWay(): number;
   /** Ends every connection. The edge may end before the sandbox does: then `onEnd` of a client is not called. */
@@ -73,7 +73,7 @@ export const createUpstreams = (): Upstreams => {
 const createRun = (route: Route): Run => {
   const controller = new AbortController();
   // One entry for each request, because one connection can carry several open requests.
-  const waiting = new Set<Waiting & { client: Socket }>();
+  const waiting = new Set<Waiting & { client: Client }>();
   // The HTTP agent follows a server inside that announces a shorter keep-alive.
   const agent = new RunAgent({ keepAlive: true, timeout: unusedMs }, route, controller.signal);
   return {
@@ -93,13 +93,6 @@ const createRun = (route: Route): Run => {
       agent.destroy();
     },
   };
-};
-
-/** Ends a connection with a TCP reset, so that the other side cannot mistake it for a proper end. */
-export const reset = (socket: Socket): void => {
-  // Only TCP has a reset; `resetAndDestroy` throws on other sockets.
-  if (socket.remoteFamily === undefined || socket.destroyed) socket.destroy();
-  else socket.resetAndDestroy();
 };
 
 /** Whether an error means that no server listens on the port. */

@@ -70,6 +70,8 @@ export interface PlatformOptions {
   secret: string;
   /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */
   domain: string | null;
+  /** Whether callers of the API use TLS, which no proxy ends; the default is what a proxy or the name says. */
+  isSecure?: boolean | undefined;
   log: Log;
   /** A request has carried a key that is known. */
   onAuthorised?: (request: IncomingMessage) => void;
@@ -194,7 +196,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.
       const isServer = isForwarded && headers['x-api-key'] === undefined;
       if (!isServer) await authorise(request);
-      return { origin: toPublicOrigin(headers, domain), isForwarded, isServer };
+      return { origin: toPublicOrigin(headers, domain, options.isSecure), isForwarded, isServer };
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),

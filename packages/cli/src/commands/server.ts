@@ -128,7 +128,7 @@ const toText = ({ apiUrl, apiKey, domain }: { apiUrl: string; apiKey: string; do
 
   API        ${apiUrl}
   key        ${apiKey}
-  sandboxes  http://{port}-{id}.${domain}
+  sandboxes  ${new URL(apiUrl).protocol}//{port}-{id}.${domain}
 
 "skerry node ls" shows the nodes. Ctrl-C stops serving; sandboxes on the nodes run on.
 `;

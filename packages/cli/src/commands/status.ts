@@ -24,7 +24,7 @@ export function statusCommand({ version }: { version: string }): Command {
     printLines([
       '',
       `sandboxes  ${counts.running} running, ${counts.paused} paused`,
-      ...(domain === undefined ? [] : [`domain     http://{port}-{id}.${domain}`]),
+      ...(domain === undefined ? [] : [`domain     ${new URL(apiUrl).protocol}//{port}-{id}.${domain}`]),
       `command    skerry ${version}`,
       '',
       'eval "$(skerry env)" sets its address and key for programs in this shell',

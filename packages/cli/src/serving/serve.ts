@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as TcpServer } from 'node:net';
 import {
   createEdge,
   edgeServerOptions,
@@ -22,14 +22,21 @@ import { CliError } from '../cli-error.ts';
 import { removeServerAddress, type ServerAddress, writeServerAddress } from '../data-folder.ts';
 import { openStore } from '../database/database.ts';
 import { logAccess } from '../log/access-log.ts';
-import { warnOfOpenPort } from '../log/open-port.ts';
 import type { Metrics, MetricsListen } from '../metrics/open-metrics.ts';
+import { requireProtection } from './require-protection.ts';
+import type { CertificateFiles } from './tls/read-certificate.ts';
 
 /** What every server is given, wherever its sandboxes are. */
 export interface ServingOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
+  /** The certificate and key for TLS; absent: the server speaks plain HTTP. */
+  tls?: CertificateFiles | undefined;
+  /** Whether others may reach a port without TLS. */
+  allowsPlainHttp: boolean;
+  /** How long browsers use TLS alone; absent: as they like. */
+  hstsSeconds?: number | undefined;
   /** Of the PostgreSQL database for the state, which may have a password; absent: a file in the data folder. */
   databaseUrl?: string;
   /** Public domain of the sandboxes with its port; derived from host and port when absent. */
@@ -76,17 +83,32 @@ export async function serve(
   },
   compose: (from: { store: Store; secret: string; server: Server }) => Promise<PlatformParts>,
 ): Promise<Serving> {
-  const { dataDir, host, owner, log, requireProtocolVersion, secureByDefault, sharedHosts } = options;
+  const { dataDir, host, owner, log, requireProtocolVersion, secureByDefault, sharedHosts, tls } = options;
+  requireProtection(options);
   await using cleanup = new AsyncDisposableStack();
   const server = createServer(edgeServerOptions);
-  cleanup.defer(() => closeServer(server));
+  const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
+  const front =
+    tls &&
+    (await (
+      await import('./tls/open-front.ts')
+    ).openSecureFront(server, {
+      files: tls,
+      domain: options.domain ?? publicHost,
+      log,
+    }));
+  cleanup.defer(() => front?.close());
+  const listener = front?.listener ?? server;
   const descriptorLimit = readDescriptorLimit();
-  const guard = guardConnections(server, { bounds: toConnectionBounds(descriptorLimit), log });
+  const bounds = toConnectionBounds(descriptorLimit);
+  const guard = guardConnections(server, { bounds, front: front?.listener, log });
   cleanup.defer(watchDescriptors({ limit: descriptorLimit, log }));
   // Early callers wait until every sandbox is found again: without a listener they would never get a response.
   const { promise: ready, resolve: openDoor } = Promise.withResolvers<void>();
+  const hsts = front && options.hstsSeconds !== undefined ? `max-age=${options.hstsSeconds}` : undefined;
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     guard.begin(request, response);
+    if (hsts !== undefined) response.setHeader('Strict-Transport-Security', hsts);
     await ready;
     const isForSandbox = edge.isSandboxRequest(request);
     if (options.logsAccess) logAccess(log, request, response, { isForSandbox });
@@ -96,10 +118,9 @@ export async function serve(
   server.on('request', (request, response) => void route(request, response));
   // An expectation other than 100-continue may be ignored (RFC 9110, 10.1.1). Node answers 417 without the CORS headers of the edge.
   server.on('checkExpectation', (request, response) => void route(request, response));
-  await listen(server, { host, port: options.port });
-  warnOfOpenPort(host, log);
-  const { port } = server.address() as AddressInfo;
-  const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
+  cleanup.defer(() => closeServer(listener, server));
+  await listen(listener, { host, port: options.port });
+  const { port } = listener.address() as AddressInfo;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
   const measured =
@@ -125,6 +146,7 @@ export async function serve(
     store,
     secret,
     domain,
+    isSecure: front !== undefined,
     log,
     onAuthorised: (request) => guard.accept(request, 'authorised'),
     onLinked: (request) => guard.accept(request, 'routed'),
@@ -163,8 +185,7 @@ export async function serve(
 
   const ownIdentity = identifyProcess(process.pid) as ProcessIdentity;
   const address: ServerAddress = {
-    apiUrl: `http://${publicHost}:${port}`,
-    sandboxUrl: `http://${publicHost}:${port}`,
+    ...(front ? toSecureUrls(domain) : toPlainUrls(`${publicHost}:${port}`)),
     domain,
     apiKey,
   };
@@ -175,14 +196,19 @@ export async function serve(
   return { address, close: () => running.disposeAsync() };
 }
 
+const toPlainUrls = (origin: string) => ({ apiUrl: `http://${origin}`, sandboxUrl: `http://${origin}` });
+
+/** At names that the certificate has. Those below localhost cannot be resolved everywhere. */
+const toSecureUrls = (domain: string) =>
+  /^localhost(?::|$)/.test(domain)
+    ? { apiUrl: `https://${domain}`, sandboxUrl: `https://${domain}` }
+    : { apiUrl: `https://api.${domain}`, sandboxUrl: `https://sandbox.${domain}` };
+
 function isAnyOrLoopback(host: string): boolean {
   return ['0.0.0.0', '::', '127.0.0.1', '::1', 'localhost'].includes(host);
 }
 
-async function listen(
-  server: ReturnType<typeof createServer>,
-  at: { host: string; port: number },
-): Promise<void> {
+async function listen(server: TcpServer, at: { host: string; port: number }): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(at, () => {
@@ -192,9 +218,9 @@ async function listen(
   });
 }
 
-async function closeServer(server: ReturnType<typeof createServer>): Promise<void> {
+async function closeServer(listener: TcpServer, server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
-    server.close(() => resolve());
+    listener.close(() => resolve());
     server.closeAllConnections();
   });
 }

@@ -13,3 +13,8 @@ it.each([
 ])('finds for %j on the domain %s the origin %s', (headers, domain, origin) => {
   expect(toPublicOrigin(headers, domain)).toBe(origin);
 });
+
+it('has the scheme of a server with TLS, whatever a caller says', () => {
+  const headers = { host: 'boxes.test', 'x-forwarded-proto': 'http' };
+  expect(toPublicOrigin(headers, 'boxes.test', true)).toBe('https://boxes.test');
+});

@@ -4,15 +4,17 @@ const hostForm = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
  * The origin under which a caller has reached this server, for links in the answer. A proxy says by X-Forwarded-Proto
- * whether the caller uses TLS. Without it, `api.{domain}` means TLS: clients that are given a domain use `https` only.
+ * whether the caller uses TLS. Without it, `api.{domain}` means TLS: clients that are given a domain use `https` only. A server that ends TLS itself (`isSecure`)
+ * believes neither.
  */
 export const toPublicOrigin = (
   { host = '', 'x-forwarded-proto': forwarded }: IncomingHttpHeaders,
   domain: string | null,
+  isSecure = false,
 ): string => {
   const name = hostForm.test(host) ? host : (domain ?? 'localhost');
   const [first] = String(forwarded ?? '').split(',');
   const given = /^https?$/.exec(first?.trim() ?? '')?.[0];
   const isNamed = domain !== null && !/^localhost(?::|$)/.test(domain) && name === `api.${domain}`;
-  return `${given ?? (isNamed ? 'https' : 'http')}://${name}`;
+  return `${isSecure ? 'https' : (given ?? (isNamed ? 'https' : 'http'))}://${name}`;
 };

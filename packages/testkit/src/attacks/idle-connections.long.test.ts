@@ -89,7 +89,7 @@ attackFromOutside(
     await using network = await startInOwnNetwork({
       machines: ['outsider', 'other'],
       through: ['prlimit', '--nofile=1024:1024'],
-      args: ['--host', '0.0.0.0'],
+      args: ['--host', '0.0.0.0', '--plain-http'],
     });
     const ends: (() => void)[] = [];
     const hold = async (name: string, count: number): Promise<() => Promise<number>> => {

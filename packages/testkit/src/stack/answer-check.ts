@@ -38,7 +38,7 @@ export interface AnswerCheck {
 
 /** Headers of the connection, of the body as such, and of the rules of browsers: every answer may have them. */
 const GENERAL_HEADERS =
-  /^(date|connection|keep-alive|transfer-encoding|content-type|content-length|content-encoding|vary|cache-control|access-control-.*)$/;
+  /^(date|connection|keep-alive|transfer-encoding|content-type|content-length|content-encoding|vary|cache-control|strict-transport-security|access-control-.*)$/;
 const AGENT_PORT = '49983';
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 

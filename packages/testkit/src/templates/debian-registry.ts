@@ -14,7 +14,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { arch, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -22,6 +21,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findServerProgram } from '@skerry/platform/server-program';
+import { findFreePort } from '../stack/find-free-port.ts';
 
 /** Debian's docker-registry on loopback, filled through its own interface. */
 export interface DebianRegistry extends AsyncDisposable {
@@ -185,15 +185,6 @@ async function expectCreated(response: Response): Promise<void> {
 function hashPassword(password: string): string {
   const program = 'my $p = <STDIN>; print crypt($p, q($2b$04$abcdefghijklmnopqrstuu))';
   return execFileSync('perl', ['-e', program], { input: password, encoding: 'utf8' });
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function waitForAnswer(server: ChildProcess, url: string): Promise<void> {

@@ -1,7 +1,10 @@
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { CliError } from '../../cli-error.ts';
 import { dataFolderDefault, defaultDataFolder } from '../../data-folder.ts';
 import type { ServingOptions } from '../../serving/serve.ts';
 import { parseCount } from '../parse-count.ts';
+import { parseDuration } from '../parse-duration.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { parsePort } from '../parse-port.ts';
 import { OPTION_GROUPS } from './option-groups.ts';
@@ -18,6 +21,10 @@ export interface ServingFlags {
   requireProtocolVersion: boolean;
   secureByDefault: boolean;
   sharedHost: string[];
+  tlsCert?: string;
+  tlsKey?: string;
+  plainHttp?: boolean;
+  hsts?: number;
 }
 
 /** Adds the flags of a command that serves platform and edge, wherever its sandboxes are; `parseSandboxes` knows how many those may be. */
@@ -36,6 +43,18 @@ export const withServingOptions = (
       (name: string, names: string[]) => [...names, name.toLowerCase()],
       [] as string[],
     )
+    .addOption(
+      new Option(
+        '--tls-cert <file>',
+        'PEM certificate for the domain and *.DOMAIN, then those that lead to its authority; read again when it changes',
+      ).env('SKERRY_TLS_CERT'),
+    )
+    .addOption(new Option('--tls-key <file>', 'its key, as PEM').env('SKERRY_TLS_KEY'))
+    .option(
+      '--plain-http',
+      'allow a --host that other machines reach without TLS: behind a proxy that ends it',
+    )
+    .option('--hsts <time>', 'tell browsers to use TLS alone for so long', parseDuration)
     .option(
       '--no-require-protocol-version',
       'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
@@ -64,6 +83,10 @@ export const withServingOptions = (
 export async function toServingOptions(
   flags: ServingFlags,
 ): Promise<Omit<ServingOptions, 'log' | 'logsAccess'>> {
+  const { tlsCert: cert, tlsKey: key } = flags;
+  if ((cert === undefined) !== (key === undefined))
+    throw new CliError('--tls-cert and --tls-key go together');
+  if (flags.hsts !== undefined && cert === undefined) throw new CliError('--hsts needs --tls-cert');
   const { parseDatabase, readDatabaseFile } = await import('../../database/database.ts');
   const databaseUrl = flags.databaseFile
     ? readDatabaseFile(flags.databaseFile)
@@ -71,6 +94,9 @@ export async function toServingOptions(
   return {
     host: flags.host,
     port: flags.port,
+    ...(cert && key ? { tls: { cert: resolve(cert), key: resolve(key) } } : {}),
+    allowsPlainHttp: flags.plainHttp ?? false,
+    hstsSeconds: flags.hsts,
     ...(databaseUrl ? { databaseUrl } : {}),
     ...(flags.domain ? { domain: flags.domain } : {}),
     maxSandboxes: flags.maxSandboxes,

@@ -20,7 +20,7 @@ export function toWelcome({ address, isolation, invocation, dataDir }: WelcomeOp
 
   API        ${apiUrl}
   key        ${apiKey}
-  sandboxes  http://{port}-{id}.${domain}
+  sandboxes  ${new URL(apiUrl).protocol}//{port}-{id}.${domain}
   isolation  ${isolation.join('\n             ')}
 
 In another terminal:

@@ -1,10 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Socket, Server as TcpServer } from 'node:net';
 import { isLoopback, toCountedAddress } from '@skerry/contract/counted-address';
 import { createQuietLog } from '@skerry/contract/quiet-log';
+import { connectionOf, streamOf } from '../client.ts';
+import { firstHeadTimes, limitFirstHead } from '../first-head.ts';
+import { answerMalformed } from '../malformed-requests.ts';
 import type { ConnectionBounds } from './connection-bounds.ts';
-import { firstHeadTimes, limitFirstHead } from './first-head.ts';
-import { answerMalformed } from './malformed-requests.ts';
 
 /** Knows of each connection what its requests have shown, so that a caller that shows nothing cannot take those of others. */
 export interface ConnectionGuard {
@@ -36,6 +37,8 @@ const createKeyless = (): Keyless => ({ unknown: new Set(), routed: new Set() })
 
 export interface GuardOptions {
   bounds: ConnectionBounds;
+  /** What accepts the connections, if that is not the server itself. */
+  front?: TcpServer | undefined;
   log: { warn(message: string, fields?: Record<string, unknown>): void };
 }
 
@@ -44,7 +47,10 @@ export interface GuardOptions {
  * When a bound is reached, the server closes the oldest connection with the fewest rights; if there is none, the new one. No connection of a
  * caller with a key ends for another. A connection whose first request does not come in time ends. A connection that sends something other than HTTP gets an error and ends. Addresses of this host, as of a proxy, have no bound of their own.
  */
-export const guardConnections = (server: Server, { bounds, log }: GuardOptions): ConnectionGuard => {
+export const guardConnections = (
+  server: Server,
+  { bounds, front = server, log }: GuardOptions,
+): ConnectionGuard => {
   const open = new Map<Socket, Connection>();
   const keyless = createKeyless();
   const byAddress = new Map<string, Keyless>();
@@ -101,7 +107,7 @@ export const guardConnections = (server: Server, { bounds, log }: GuardOptions):
     return true;
   };
 
-  server.on('connection', (socket: Socket) => {
+  front.on('connection', (socket: Socket) => {
     const remote = socket.remoteAddress ?? '';
     const [address, isLocal] = [toCountedAddress(remote), isLoopback(remote)];
     if (!makeRoom(address, isLocal)) {
@@ -120,30 +126,32 @@ export const guardConnections = (server: Server, { bounds, log }: GuardOptions):
   const noteRequest = limitFirstHead(server, firstHeadTimes);
   const noteResponse = answerMalformed(server);
   // Held by Node, should the counts above ever miss one.
-  server.maxConnections = bounds.all + 1;
+  front.maxConnections = bounds.all + 1;
 
   return {
-    begin({ socket }, response) {
-      noteRequest(socket);
-      noteResponse(socket, response);
-      const connection = open.get(socket);
+    begin(request, response) {
+      noteRequest(request.socket);
+      noteResponse(request.socket, response);
+      const connection = open.get(connectionOf(request));
       if (connection === undefined) return;
       connection.underWay += 1;
+      const session = streamOf(request)?.session;
       response.once('close', () => {
         connection.underWay -= 1;
+        if (connection.underWay === 0 && keyless.unknown.has(connection)) session?.close();
       });
-      if (!keyless.unknown.has(connection)) return;
+      if (session !== undefined || !keyless.unknown.has(connection)) return;
       // False for HTTP/1.0 and for `Connection: close`.
       connection.closing = { response, mayStay: response.shouldKeepAlive };
       response.shouldKeepAlive = false;
     },
-    beginUpgrade({ socket }) {
-      noteRequest(socket);
-      const connection = open.get(socket);
+    beginUpgrade(request) {
+      noteRequest(request.socket);
+      const connection = open.get(connectionOf(request));
       if (connection !== undefined) connection.underWay += 1;
     },
-    accept({ socket }, as) {
-      const connection = open.get(socket);
+    accept(request, as) {
+      const connection = open.get(connectionOf(request));
       if (connection === undefined) return;
       const isUnknown = keyless.unknown.has(connection);
       if (as === 'authorised') leaveLists(connection);

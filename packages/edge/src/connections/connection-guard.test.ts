@@ -3,10 +3,10 @@ import { Agent, createServer, get, type Server, type ServerResponse } from 'node
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { firstHeadTimes } from '../first-head.ts';
+import { edgeServerOptions } from '../server-options.ts';
 import { toConnectionBounds } from './connection-bounds.ts';
 import { type ConnectionGuard, guardConnections } from './connection-guard.ts';
-import { firstHeadTimes } from './first-head.ts';
-import { edgeServerOptions } from './server-options.ts';
 
 const bounds = { all: 20, keyless: 12, keylessOfAddress: 8, unknown: 6, unknownOfAddress: 3 };
 

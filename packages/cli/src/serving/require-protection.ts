@@ -1,0 +1,24 @@
+import { CliError } from '../cli-error.ts';
+
+/** Throws `CliError` for a port that other machines can reach without TLS, unless that is asked for. */
+export const requireProtection = ({
+  host,
+  tls,
+  allowsPlainHttp,
+}: {
+  host: string;
+  tls?: unknown;
+  allowsPlainHttp: boolean;
+}): void => {
+  if (tls !== undefined || allowsPlainHttp || isLoopback(host)) return;
+  throw new CliError(
+    `--host ${host} is open to other machines, which could read keys, tokens and data on the network without TLS`,
+    {
+      hint: 'name a certificate by --tls-cert and --tls-key, or pass --plain-http behind a proxy that ends TLS',
+    },
+  );
+};
+
+/** Whether only this machine can reach it. In doubt it is not: a name may stand for any address. */
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

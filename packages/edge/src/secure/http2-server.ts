@@ -1,0 +1,107 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import http2, { type ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import { clientOf, noteResponse } from '../client.ts';
+import { firstHeadTimes } from '../first-head.ts';
+import { edgeServerOptions, maxHeaderBytes } from '../server-options.ts';
+import { messages, protocolOf, toUpgradeRequest } from './messages.ts';
+
+/** What one connection may hold at a time, and how much of it may be wrong before it ends. */
+export const http2Bounds = {
+  /** More than clients open: they keep a stream for each command that runs. Node refuses those beyond. */
+  streams: 1_000,
+  headerPairs: 256,
+  headerBytes: maxHeaderBytes,
+  /** Of all streams together: headers, and bodies that wait. */
+  memoryMib: 16,
+  /** Of one stream, which a client may send before it is read. */
+  streamWindowBytes: 256 * 1024,
+  sessionWindowBytes: 4 * 1024 * 1024,
+  /** Streams that a client may reset at once, and in each second from then on. */
+  resetBurst: 1_000,
+  resetsPerSecond: 100,
+  invalidFrames: 100,
+} as const;
+
+/** Takes connections that speak HTTP/2. */
+export interface Http2Connections {
+  serve(socket: Socket): void;
+  /** Ends every connection at once. */
+  close(): void;
+}
+
+/**
+ * An HTTP/2 server for connections that the caller has accepted. Its requests, and those for a WebSocket, become events of `server`.
+ */
+export const createHttp2Server = (
+  server: Server,
+  onSession: (session: ServerHttp2Session) => void,
+): Http2Connections => {
+  const sessions = new Set<ServerHttp2Session>();
+  const connections = http2.createServer({
+    ...messages,
+    settings: {
+      maxConcurrentStreams: http2Bounds.streams,
+      maxHeaderListSize: http2Bounds.headerBytes,
+      initialWindowSize: http2Bounds.streamWindowBytes,
+      enablePush: false,
+      enableConnectProtocol: true,
+    },
+    maxHeaderListPairs: http2Bounds.headerPairs,
+    maxSessionMemory: http2Bounds.memoryMib,
+    maxSessionInvalidFrames: http2Bounds.invalidFrames,
+    streamResetBurst: http2Bounds.resetBurst,
+    streamResetRate: http2Bounds.resetsPerSecond,
+    // As HTTP/1: a server inside may repeat such a field.
+    strictSingleValueFields: false,
+  });
+  connections.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+    session.setLocalWindowSize(http2Bounds.sessionWindowBytes);
+    limitTime(session);
+    onSession(session);
+  });
+  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
+    connections.on(event, (request, response) => {
+      server.emit(event, request, response);
+    });
+  connections.on('connect', (request: unknown, response: unknown) =>
+    connect(server, request as IncomingMessage, response as ServerResponse),
+  );
+  return {
+    serve: (socket) => void connections.emit('connection', socket),
+    close: () => {
+      for (const session of sessions) session.destroy();
+    },
+  };
+};
+
+/** `CONNECT` asks for a WebSocket in its stream; there is no other use for it here. */
+const connect = (server: Server, request: IncomingMessage, response: ServerResponse): void => {
+  const protocol = protocolOf(request);
+  if (protocol !== 'websocket') {
+    response.writeHead(protocol === undefined ? 405 : 501).end();
+    return;
+  }
+  toUpgradeRequest(request);
+  noteResponse(request, response);
+  if (!server.emit('upgrade', request, clientOf(request), Buffer.alloc(0))) response.writeHead(503).end();
+};
+
+/** Ends a connection without a request in time, and one that is unused for as long as one of HTTP/1 may be. */
+const limitTime = (session: ServerHttp2Session): void => {
+  const late = setTimeout(() => session.destroy(), firstHeadTimes.headMs);
+  session.once('close', () => clearTimeout(late));
+  let open = 0;
+  session.on('stream', (stream) => {
+    clearTimeout(late);
+    open += 1;
+    stream.once('close', () => {
+      open -= 1;
+    });
+  });
+  session.setTimeout(edgeServerOptions.keepAliveTimeout ?? 0, () => {
+    if (open === 0) session.close();
+  });
+};

@@ -1,0 +1,1 @@
+export { createSecureFront, type SecureFront, type ServerCertificate } from './secure-front.ts';
