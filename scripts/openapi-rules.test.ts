@@ -71,6 +71,19 @@ describe('the OpenAPI document', () => {
     expect(answers.filter((answer) => !('$ref' in answer) && !hasRequestId(answer))).toEqual([]);
   });
 
+  it('declares Retry-After for each 429 and 503', () => {
+    const { TooManyRequests, TooManyConnections, ServiceUnavailable } = document.components.responses;
+    for (const response of [TooManyRequests, TooManyConnections, ServiceUnavailable])
+      expect(response?.headers).toHaveProperty('Retry-After');
+    const shared = ['TooManyRequests', 'TooManyConnections', 'ServiceUnavailable'].map((name) => ({
+      $ref: `#/components/responses/${name}`,
+    }));
+    for (const { operation } of operations)
+      for (const status of ['429', '503'])
+        if (operation.responses[status] !== undefined)
+          expect(shared).toContainEqual(operation.responses[status]);
+  });
+
   it('describes every schema and every property', () => {
     const undescribed = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
       findUndescribed(schema, name),

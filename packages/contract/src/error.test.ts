@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, invalid, notFound, toApiError, toErrorBody } from './error.ts';
+import { ApiError, invalid, notFound, toApiError, toErrorBody, toErrorHeaders } from './error.ts';
 
 describe('ApiError', () => {
   it('maps each code to its HTTP status and Connect code', () => {
@@ -56,5 +56,16 @@ describe('toApiError', () => {
   it('keeps an unexpected error as the cause', () => {
     const error = new TypeError('undefined is not a function');
     expect(toApiError(error).cause).toBe(error);
+  });
+});
+
+describe('toErrorHeaders', () => {
+  it('has Retry-After for each 429 and 503, and that of the error where it has one', () => {
+    expect(toErrorHeaders(new ApiError('unavailable', 'full'))).toEqual({ 'Retry-After': '1' });
+    expect(toErrorHeaders(new ApiError('resource_exhausted', 'too fast'))).toEqual({ 'Retry-After': '1' });
+    const slow = new ApiError('unavailable', 'slow', { headers: { 'Retry-After': '9', Allow: 'GET' } });
+    expect(toErrorHeaders(slow)).toEqual({ 'Retry-After': '9', Allow: 'GET' });
+    expect(toErrorHeaders(notFound('x'))).toEqual({});
+    expect(toErrorHeaders(new Error('x'))).toEqual({});
   });
 });

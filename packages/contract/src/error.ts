@@ -56,7 +56,7 @@ export interface ApiErrorOptions {
   reason?: string;
   /** The `obstacle` of the body. */
   obstacle?: ErrorObstacle;
-  /** Headers of the response, such as `Retry-After` (whole seconds, only where waiting helps). */
+  /** Headers of the response, such as `Retry-After` (whole seconds). */
   headers?: Record<string, string>;
 }
 
@@ -104,6 +104,15 @@ export const unimplemented = (message: string, options?: ApiErrorOptions): ApiEr
 /** Returns an `ApiError` as it is and wraps any other error as `internal`, keeping it as the cause for the log. */
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError('internal', 'internal server error', { cause: error });
+
+/** Clients that repeat a call after 429 or 503 take their pace from `Retry-After`. */
+const DEFAULT_RETRY_SECONDS = '1';
+
+/** The headers of the response for a thrown value: those of the error, and `Retry-After` for each 429 and 503. */
+export const toErrorHeaders = (error: unknown): Record<string, string> => {
+  const { status, headers } = toApiError(error);
+  return status === 429 || status === 503 ? { 'Retry-After': DEFAULT_RETRY_SECONDS, ...headers } : headers;
+};
 
 /** Clients retry on this code without knowing the finer causes, so every 503 has one. */
 const DEFAULT_REASONS: Partial<Record<ErrorCode, string>> = { unavailable: 'temporarily_unavailable' };

@@ -26,7 +26,7 @@ describe('the connections of one sandbox', () => {
     const clients = [await open(), await open(), await open()];
     expect(net.edge.openStreams()).toBe(3);
     const answer = await short();
-    expect(answer.status).toBe(429);
+    expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '1' } });
     expect(JSON.parse(answer.text)).toEqual({
       sandboxID: id,
       sandboxId: id,

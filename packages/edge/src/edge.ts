@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { agentPort, type Directory, type Route } from '@skerry/contract/directory';
-import { ApiError, toErrorBody } from '@skerry/contract/error';
+import { ApiError, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
 import { requestIdOf } from '@skerry/contract/request-id';
 import { admit } from './admission.ts';
 import { type CheckedRequest, checkAgentRequest } from './agent-access.ts';
@@ -166,6 +166,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
   const fail = (request: IncomingMessage, response: ServerResponse, cause: unknown): void => {
     log.warn('a request to a sandbox failed', { requestId: requestIdOf(request), error: cause });
     const body = toErrorBody(cause);
+    if (!response.headersSent) response.setHeaders(new Headers(toErrorHeaders(cause)));
     sendJson(response, body.code, body);
   };
 

@@ -14,7 +14,7 @@ export interface EdgeError {
   readonly namesPort?: boolean;
   /** The limit that was reached, for the JSON body. */
   readonly connectionLimit?: number;
-  /** Whole seconds after which the same request may succeed. */
+  /** Whole seconds after which the same request may succeed; the default is 1 for a 429, and none for others. */
   readonly retryAfter?: string;
 }
 
@@ -23,7 +23,7 @@ export interface EdgeError {
  * clients read either. Does nothing when a response has begun.
  */
 export const sendError = (request: IncomingMessage, response: ServerResponse, error: EdgeError): void => {
-  const { status, message, target, retryAfter } = error;
+  const { status, message, target, retryAfter = status === 429 ? '1' : undefined } = error;
   if (allowPreflight(request, response)) return;
   if (retryAfter !== undefined && !response.headersSent) response.setHeader('retry-after', retryAfter);
   if (isNavigation(request)) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Directory } from '@skerry/contract/directory';
-import { ApiError, toErrorBody } from '@skerry/contract/error';
+import { ApiError, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
@@ -263,6 +263,7 @@ const refuse = (request: IncomingMessage, response: ServerResponse): void => {
   });
   response
     .writeHead(error.status, {
+      ...toErrorHeaders(error),
       'content-type': 'application/json',
       connection: 'close',
       [REQUEST_ID]: requestIdOf(request),

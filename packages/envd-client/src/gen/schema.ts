@@ -493,7 +493,7 @@ export interface components {
         NoSniff: string;
         /** @description Identifies the request in the log of the server. The value of the request's own header if it consists of 1 to 64 letters, digits, `_`, `.` and `-`, else a new one. */
         RequestId: string;
-        /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
+        /** @description Whole seconds to wait before the same call may succeed. Each 429 and 503 of the platform API and the edge has it. */
         RetryAfter: number;
     };
     pathItems: never;

@@ -2863,8 +2863,8 @@ export interface components {
             };
         };
         /**
-         * @description A limit is reached, which the message states. `Retry-After` is present for a rate limit, where waiting helps, and
-         *     absent for the concurrency limit.
+         * @description A limit is reached, which the message states. At the concurrency limit `Retry-After` is the time until the next end of a sandbox,
+         *     at most 30; a kill or a pause makes room sooner.
          */
         TooManyRequests: {
             headers: {
@@ -2932,7 +2932,7 @@ export interface components {
         NextToken: string;
         /** @description Identifies the request in the log of the server. The value of the request's own header if it consists of 1 to 64 letters, digits, `_`, `.` and `-`, else a new one. */
         RequestId: string;
-        /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
+        /** @description Whole seconds to wait before the same call may succeed. Each 429 and 503 of the platform API and the edge has it. */
         RetryAfter: number;
         /** @description Running sandboxes that match the filter, over all pages. Absent when the listing excludes running ones. */
         TotalRunning: number;

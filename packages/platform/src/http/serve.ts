@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { ApiError, invalid, notFound, toApiError, toErrorBody } from '@skerry/contract/error';
+import { ApiError, invalid, notFound, toApiError, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { allowAnyOrigin } from './cross-origin.ts';
@@ -218,7 +218,7 @@ const pathOf = (request: FastifyRequest): string => (request.url.split('?')[0] ?
 
 const renderError = (reply: FastifyReply, error: ApiError): FastifyReply =>
   reply
-    .headers({ ...error.headers, [REQUEST_ID]: requestIdOf(reply.request.raw) })
+    .headers({ ...toErrorHeaders(error), [REQUEST_ID]: requestIdOf(reply.request.raw) })
     .code(error.status)
     .send(toErrorBody(error));
 

@@ -142,6 +142,7 @@ describe('resume', () => {
     await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({
       code: 'resource_exhausted',
       message: expect.stringContaining('2'),
+      headers: { 'Retry-After': '30' },
     });
     expect((await fixture.rowOf(id))?.state).toBe('paused');
     await fixture.plane.lifecycle.kill(others[0] ?? '');

@@ -153,7 +153,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     const endAt = clock.now() + request.timeoutMs;
     const limit = { endAt, maxActive: limits.maxSandboxes, place: host.room() };
     const reserved = await store.reserveResume(id, limit);
-    if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
+    if (reserved === 'limit') throw await limitReached(options);
     if (reserved === 'not_paused') throw await explain(id);
     if (reserved === 'reserved') {
       const { memory } = request;
@@ -209,7 +209,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
           ...{ endAt, maxActive: limits.maxSandboxes, moves: true },
           place: host.room(),
         }),
-      onRefused: (reserved) => (reserved === 'limit' ? limitReached(limits.maxSandboxes) : explain(row.id)),
+      onRefused: (reserved) => (reserved === 'limit' ? limitReached(options) : explain(row.id)),
       start: (moved, begin) => start({ ...moved, state: 'resuming', endAt }, request, begin),
     });
   };

@@ -1,6 +1,9 @@
 import { ApiError, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Limits } from '../limits.ts';
 import { toLostError } from '../runtime-lost.ts';
+import type { Store } from '../store/store.ts';
 import { StartFailedError } from '../templates/start/start-commands.ts';
 
 /** The error for the caller of a create about a failed step; the cause is for the log. */
@@ -45,6 +48,21 @@ export const nodeFull = (node: string | null): ApiError =>
     reason: 'sandbox_capacity_unavailable',
   });
 
-/** Has no Retry-After: only the end of another sandbox helps, and its time is unknown. */
-export const limitReached = (maxSandboxes: number): ApiError =>
-  new ApiError('resource_exhausted', `the concurrency limit of ${maxSandboxes} sandboxes is reached`);
+const MAX_RETRY_SECONDS = 30;
+
+/** 429, with the time until the next known end of a sandbox; another may be killed or paused sooner. */
+export const limitReached = async ({
+  store,
+  clock,
+  limits: { maxSandboxes },
+}: {
+  store: Pick<Store, 'findNextEnd'>;
+  clock: Pick<Clock, 'now'>;
+  limits: Pick<Limits, 'maxSandboxes'>;
+}): Promise<ApiError> => {
+  const endAt = (await store.findNextEnd()) ?? Number.POSITIVE_INFINITY;
+  const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil((endAt - clock.now()) / 1000)));
+  return new ApiError('resource_exhausted', `the concurrency limit of ${maxSandboxes} sandboxes is reached`, {
+    headers: { 'Retry-After': String(seconds) },
+  });
+};

@@ -333,6 +333,17 @@ export const createSandboxQueries = (
   /** The number of rows that match the same filters. */
   countSandboxes: (filter: SandboxFilter) => countAll(withFilter(db.selectFrom('sandboxes'), filter)),
 
+  /** The earliest end of a running sandbox; undefined when none runs. */
+  findNextEnd: async (): Promise<number | undefined> => {
+    const next = db
+      .selectFrom('sandboxes')
+      .select('endAt')
+      .where('state', '=', 'running')
+      .orderBy('endAt')
+      .limit(1);
+    return (await next.executeTakeFirst())?.endAt;
+  },
+
   /** Removes sandboxes that ended before that time. */
   deleteEndedSandboxes: async (before: number): Promise<void> => {
     await db.deleteFrom('sandboxes').where('state', '=', 'ended').where('endedAt', '<', before).execute();

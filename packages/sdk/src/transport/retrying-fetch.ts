@@ -12,18 +12,20 @@ const maxDelayMs = 2 ** 31 - 1;
 /**
  * Repeats a request up to three times: at once when the response is 408, by which a server closes a connection on which it has not
  * received the whole head of a request in time (RFC 9110, 15.5.9), as after either side stood still; and when it is 429 with a
- * `Retry-After` in whole seconds that fits into the request timeout. A 429 without that header means that waiting does not help,
- * and is returned.
+ * `Retry-After` in whole seconds, and all waits together are shorter than the request timeout: a caller learns of a limit by its 429
+ * and not by a timeout.
  */
 export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOptions) {
   const send = fetch ?? ((request: Request) => globalThis.fetch(request));
   return async (request: Request): Promise<Response> => {
+    const limitMs = requestTimeoutMs === 0 ? maxDelayMs : Math.min(requestTimeoutMs, maxDelayMs);
+    let waitedMs = 0;
     for (let attempt = 0; ; attempt += 1) {
       const response = await send(attempt < maxRetries ? request.clone() : request);
       const delayMs = toDelayMs(response);
-      const limitMs = requestTimeoutMs === 0 ? maxDelayMs : Math.min(requestTimeoutMs, maxDelayMs);
-      const fits = delayMs !== undefined && delayMs <= limitMs;
+      const fits = delayMs !== undefined && waitedMs + delayMs < limitMs;
       if (!fits || attempt === maxRetries) return response;
+      waitedMs += delayMs;
       await response.body?.cancel();
       await sleep(delayMs, request.signal);
     }

@@ -52,6 +52,7 @@ it('gives a sandbox that was started ahead its own id, variables and token, also
   const again = await Sandbox.connect(sandbox.sandboxId, second.connection);
   expect((await again.commands.run('echo $COLOUR')).stdout).toBe('red\n');
   // What waits has no place, so it does not count.
-  await expect(Sandbox.create(second.connection)).rejects.toThrow('the concurrency limit of 2 sandboxes');
+  const impatient = { ...second.connection, requestTimeoutMs: 10_000 };
+  await expect(Sandbox.create(impatient)).rejects.toThrow('the concurrency limit of 2 sandboxes');
   await second.down();
 });

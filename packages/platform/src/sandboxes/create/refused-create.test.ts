@@ -1,3 +1,4 @@
+import { ApiError } from '@skerry/contract/error';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createPlaneFixture, type PlaneFixture } from '../../testing/plane-fixture.ts';
 
@@ -6,6 +7,21 @@ beforeEach(async () => {
   fixture = await createPlaneFixture();
 });
 afterEach(() => fixture.close());
+
+it('a create at the concurrency limit is refused with the time until the next end of a sandbox, at most 30 seconds', async () => {
+  await fixture.startPlane({ maxSandboxes: 2 });
+  const first = await fixture.create();
+  await fixture.create();
+  const retryAfter = async (): Promise<number> => {
+    const error = await fixture.create().catch((reason: unknown) => reason);
+    return error instanceof ApiError && error.status === 429 ? Number(error.headers['Retry-After']) : 0;
+  };
+  expect(await retryAfter()).toBe(30);
+  await fixture.plane.timeToLive.set(first, 20_000);
+  const soonest = await retryAfter();
+  expect(soonest).toBeGreaterThan(10);
+  expect(soonest).toBeLessThanOrEqual(20);
+});
 
 it('a create that is refused gives back the warm instance, which the next create gets', async () => {
   await fixture.startPlane({ warmMin: 1, warmMax: 1, maxSandboxes: 1 });

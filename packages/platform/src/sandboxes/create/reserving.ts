@@ -1,5 +1,6 @@
 import { notFound } from '@skerry/contract/error';
 import type { Instance } from '@skerry/runtime';
+import type { Clock } from '../../clock.ts';
 import type { Host, Hosts, Preference } from '../../hosts/hosts.ts';
 import type { Ids } from '../../ids.ts';
 import type { Limits } from '../../limits.ts';
@@ -52,14 +53,17 @@ export type Reserve = (
 ) => Promise<Reserved>;
 
 export interface ReserveOptions {
-  store: Pick<Store, 'reserveSandbox'>;
+  store: Pick<Store, 'reserveSandbox' | 'findNextEnd'>;
   hosts: Pick<Hosts, 'reserve'>;
   warm: Pick<WarmPools, 'claim' | 'nodesWith' | 'giveBack'>;
   ids: Pick<Ids, 'sandboxId'>;
+  clock: Pick<Clock, 'now'>;
   limits: Pick<Limits, 'maxSandboxes'>;
 }
 
-export const createReserve = ({ store, hosts, warm, ids, limits }: ReserveOptions): Reserve => {
+export const createReserve = (options: ReserveOptions): Reserve => {
+  const { store, hosts, warm, ids, limits } = options;
+
   /** Why some nodes are better than others for what begins so. */
   const toPreference = ({ mayBeWarm, spec, checkpointNode = null }: Origin): Preference | undefined => {
     if (checkpointNode !== null)
@@ -86,19 +90,17 @@ export const createReserve = ({ store, hosts, warm, ids, limits }: ReserveOption
       if (result === 'reserved') return { host, sandbox, waiting };
       giveBack();
       if (result === 'node_full') return result;
-      throw toRefusal(result, wanted, limits);
+      throw result === 'limit' ? await limitReached(options) : toGoneError(result, wanted);
     };
     return hosts.reserve({ memoryMb, node, prefers: toPreference(origin), staysHere }, attempt);
   };
 };
 
-const toRefusal = (
-  reserved: Exclude<SandboxReservation, 'reserved' | 'node_full'>,
+/** For what was deleted since the lookup. */
+const toGoneError = (
+  reserved: Exclude<SandboxReservation, 'reserved' | 'limit' | 'node_full'>,
   { templateId }: Pick<NewSandbox, 'templateId'>,
-  { maxSandboxes }: Pick<Limits, 'maxSandboxes'>,
 ): Error => {
-  if (reserved === 'limit') return limitReached(maxSandboxes);
-  // Deleted since the lookup.
   const what = reserved === 'no_image' ? 'image' : 'snapshot';
   return notFound(`the ${what} of template "${templateId}" is gone`);
 };
