@@ -56,9 +56,9 @@ export interface Edge {
 
 /** Each uses two file descriptors of the server, which all sandboxes share. */
 const defaultConnectionLimit = 1000;
-/** Those of a few sandboxes. Each uses one file descriptor, and one more when its sandbox runs. */
+/** The requests for a few sandboxes: each uses one file descriptor, and one more when its sandbox runs. */
 const defaultHeldLimit = 4000;
-/** As long as clients wait by default. */
+/** Clients wait for so long by default. */
 const defaultHeldMs = 60_000;
 
 /** Creates an edge for the sandboxes of the directory. It does not listen on a port. */

@@ -15,7 +15,7 @@ export interface PortRequest {
 /** What becomes of a request to a port. */
 export type PortDecision =
   | { readonly kind: 'passed'; readonly passed: PortRequest }
-  /** It is a link. */
+  /** The request is a link. */
   | ({ readonly kind: 'exchanged' } & Exchange)
   | { readonly kind: 'refused'; readonly message: string };
 
@@ -54,7 +54,7 @@ const decidePrivate = (
   const link = exchangeLink(request, port);
   if (link !== undefined && link !== 'invalid') return { kind: 'exchanged', ...link };
   const isToken = (name: string): boolean => isSameSecret(String(headers[name] ?? ''), port.trafficToken);
-  // For clients that send the traffic token as they send that of the agent.
+  // Some clients send the traffic token in the header for that of the agent.
   const isInBoth = isToken(ACCESS_TOKEN);
   const cookies = readCookies(request, port);
   if (isInBoth || isToken(TRAFFIC_TOKEN) || cookies.isOpening) {

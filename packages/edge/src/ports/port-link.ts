@@ -98,7 +98,7 @@ const isOfSameOrigin = ({ headers, method }: IncomingMessage): boolean => {
 const isOriginOf = (origin: string, host: string): boolean =>
   ['http', 'https'].some((scheme) => origin.toLowerCase() === `${scheme}://${host.toLowerCase()}`);
 
-/** Also behind a proxy that ends TLS. */
+/** Whether the client uses TLS, also to a proxy that ends it. */
 const isOverTls = ({ socket, headers }: IncomingMessage): boolean =>
   (socket as Partial<TLSSocket>).encrypted === true || headers['x-forwarded-proto'] === 'https';
 

@@ -10,7 +10,7 @@ import type { PauseKind, SandboxState } from '../store/rows.ts';
 export const requirePause = ({ pause }: Pick<Features, 'pause'>, kind: PauseKind, field: string): void =>
   requireCapture(pause, kind, { field, act: 'pause sandboxes' });
 
-/** As `requirePause`, where only a pause with memory will do. */
+/** Throws like `requirePause`, for a pause that has to keep the memory. */
 export const requireMemory = ({ pause }: Pick<Features, 'pause'>, field: string): void => {
   if (pause.memory) return;
   throw invalid(

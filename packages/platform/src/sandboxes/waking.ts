@@ -12,9 +12,9 @@ import { isWakeable } from './visible-state.ts';
 
 /** Resumes paused sandboxes for the requests to their ports. */
 export interface Waking {
-  /** As `findDormant` of a directory; also finds one that runs, which it may by now. */
+  /** Finds like `findDormant` of a directory, and also a sandbox that runs by now. */
   find(id: string): Promise<Dormant | undefined>;
-  /** As `wake` of a `Dormant`, for this server, or for another one that has sent the call here. */
+  /** Resumes like `wake` of a `Dormant`, also for another server that has sent the call here. */
   wake(id: string, options?: { isForwarded?: boolean }): Promise<void>;
   /** Why the last attempt failed, until one succeeds or the failure is long ago. Text for a person. */
   problemOf(id: string): string | undefined;
@@ -45,9 +45,9 @@ const KEPT_MS = 600_000;
 
 export const createWaking = (options: WakingOptions): Waking => {
   const { store, resuming, connectAt, secret, clock, log } = options;
-  /** Of this server, which may ask another one. */
+  /** The attempts of this server, which may ask another one. */
   const attempts = new Map<string, Promise<void>>();
-  /** For other servers, which ask no further one: those that ask each other would wait for ever. */
+  /** The attempts for other servers, which ask no further one: servers that ask each other would wait for ever. */
   const attemptsHere = new Map<string, Promise<void>>();
   const failures = new Map<string, Failure>();
 

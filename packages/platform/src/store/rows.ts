@@ -49,7 +49,7 @@ export type EndCause = 'killed' | 'expired' | 'exited' | 'failed' | 'lost';
 export interface Ingress {
   /** Whether they need the traffic token. */
   isPrivate: boolean;
-  /** As in `PortAccess`. */
+  /** The field of `PortAccess`. */
   maskHost?: string;
   httpsPorts?: number[];
 }

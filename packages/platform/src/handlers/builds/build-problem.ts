@@ -6,7 +6,7 @@ export interface BuildPlace {
 
 /** Why a build cannot start. The message says what the field must be, and has no name of it. */
 export class BuildProblem extends Error {
-  /** As in the body: a property of the stage or the step, and what is in it. */
+  /** The path in the stage or the step, as the body has it. */
   readonly field: string;
   readonly stage: number | undefined;
   readonly step: number | undefined;
