@@ -74,9 +74,10 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     reason: 'only the helper makes images and sandboxes: the server asks it over its socket',
   },
   {
-    in: /^packages\/cli\/src\/(?!nodes\/)/,
+    in: /^packages\/cli\/src\/(?!(nodes|certificates)\/)/,
     specifier: /^@skerry\/runtime\/node(-certificates)?$/,
-    reason: 'one machine needs no TLS: only the commands of nodes load it',
+    reason:
+      'one machine needs no TLS of its own: only what makes certificates and the commands of nodes load it',
   },
   {
     in: /^packages\/(?!runtime\/src\/node\/make-certificates\.ts$)/,

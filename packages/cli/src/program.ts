@@ -46,6 +46,7 @@ import { listTemplatesCommand } from './commands/template/list.ts';
 import { templateLogsCommand } from './commands/template/logs.ts';
 import { showTemplateCommand } from './commands/template/show.ts';
 import { tagTemplateCommand } from './commands/template/tag.ts';
+import { initTlsCommand } from './commands/tls/init.ts';
 import { upCommand } from './commands/up.ts';
 import { reportText } from './output/print.ts';
 
@@ -111,6 +112,10 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(listContextsCommand())
     .addCommand(useContextCommand())
     .addCommand(removeContextCommand());
+  const tls = new Command('tls')
+    .description('make certificates for the address of the service')
+    .enablePositionalOptions()
+    .addCommand(initTlsCommand());
   const program = new Command('skerry')
     .description('isolated Linux sandboxes on your own machine')
     .version(version)
@@ -133,6 +138,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(doctorCommand())
     .addCommand(serverCommand())
     .addCommand(nodeCommand({ version }))
+    .addCommand(tls)
     .commandsGroup('Templates, snapshots and the rest:')
     .addCommand(snapshot)
     .addCommand(template)

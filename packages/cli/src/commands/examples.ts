@@ -15,6 +15,7 @@ const examples: Record<string, readonly string[]> = {
   'node cert': ['skerry node cert platform a b', 'skerry node cert --renew --days 90 a'],
   'node authority': ['skerry node authority --namespace skerry --days 90'],
   'node request': ['skerry node request --dir /var/lib/skerry/certificate'],
+  'tls init': ['skerry tls init --domain boxes.example.com', 'skerry tls init --renew'],
   'node list': ['skerry node ls', 'skerry node ls --json'],
   'node cordon': ['skerry node cordon a b'],
   'node uncordon': ['skerry node uncordon a b'],

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Credentials, loadCredentials } from '@skerry/runtime/node';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { writeCertificates } from '../certificates/write-certificates.ts';
 import { createLog } from '../log/log.ts';
 import { listenForPeers, type RunningPeers } from './peers.ts';
-import { writeCertificates } from './write-certificates.ts';
 
 let folder: string;
 const running: RunningPeers[] = [];

@@ -6,6 +6,7 @@ import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
+  Extension,
   KeyUsageFlags,
   KeyUsagesExtension,
   Pkcs10CertificateRequest,
@@ -28,12 +29,16 @@ const DAY_MS = 86_400_000;
 /** Clocks of machines differ a little. */
 const EARLY_MS = 3_600_000;
 
-/** Makes an authority that signs the certificates of one installation. */
-export async function makeAuthority({ days, now = Date.now() }: Validity): Promise<CertificateWithKey> {
+/** Makes an authority that signs the certificates of one installation. With a domain, clients believe it for that and the names below alone. */
+export async function makeAuthority({
+  days,
+  now = Date.now(),
+  domain,
+}: Validity & { domain?: string }): Promise<CertificateWithKey> {
   const keys = await makeKeys();
   const cert = await X509CertificateGenerator.createSelfSigned({
     ...toPeriod({ days, now }),
-    name: [{ CN: ['skerry nodes'] }],
+    name: [{ CN: [domain === undefined ? 'skerry nodes' : `skerry ${domain}`.slice(0, 64)] }],
     signingAlgorithm: algorithm,
     keys,
     extensions: [
@@ -41,9 +46,30 @@ export async function makeAuthority({ days, now = Date.now() }: Validity): Promi
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      ...(domain === undefined ? [] : [constrainNames(domain)]),
     ],
   });
   return { cert: toPem(cert), key: await toKeyPem(keys.privateKey) };
+}
+
+/** Name constraints (RFC 5280, 4.2.1.10), which the library has no class for: a subtree of DNS names that are permitted. */
+function constrainNames(domain: string): Extension {
+  const wrap = (tag: number, content: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([tag, content.length]), content]);
+  const subtree = wrap(0x30, wrap(0x82, Buffer.from(domain)));
+  return new Extension('2.5.29.30', true, new Uint8Array(wrap(0x30, wrap(0xa0, subtree))));
+}
+
+/** The longest domain for `makeAuthority` and `makeServerCertificate`. */
+export const MAX_DOMAIN_LENGTH = 100;
+
+/** Makes a certificate for a domain and the names one level below, signed by an authority. Rejects when that has no usable key. */
+export async function makeServerCertificate(domain: string, options: Signing): Promise<CertificateWithKey> {
+  const keys = await makeKeys();
+  const names = [domain, `*.${domain}`].map((value) => ({ type: 'dns' as const, value }));
+  const usages = [ExtendedKeyUsage.serverAuth];
+  const cert = await issue({ name: domain, names, usages, publicKey: keys.publicKey }, options);
+  return { cert, key: await toKeyPem(keys.privateKey) };
 }
 
 /** Makes a certificate for one role, signed by an authority. Rejects when that has no usable key. */
@@ -81,9 +107,31 @@ export async function signRequest(
   return sign(role, await publicKey.export(algorithm, ['verify']), options);
 }
 
-async function sign(
-  role: CertificateRole,
-  publicKey: CryptoKey,
+const sign = (role: CertificateRole, publicKey: CryptoKey, options: Signing): Promise<string> =>
+  issue(
+    {
+      name: role.role === 'platform' ? 'platform' : role.name,
+      names: [{ type: 'url', value: toRoleUri(role) }],
+      // A node accepts connections and makes none; with the certificate of a node nothing can be dialed. Servers accept those of
+      // each other.
+      usages: [
+        ...(role.role === 'platform' ? [ExtendedKeyUsage.clientAuth] : []),
+        ExtendedKeyUsage.serverAuth,
+      ],
+      publicKey,
+    },
+    options,
+  );
+
+interface Subject {
+  name: string;
+  names: ConstructorParameters<typeof SubjectAlternativeNameExtension>[0];
+  usages: ExtendedKeyUsage[];
+  publicKey: CryptoKey;
+}
+
+async function issue(
+  { name, names, usages, publicKey }: Subject,
   { authority, days, now = Date.now() }: Signing,
 ): Promise<string> {
   const issuer = new X509Certificate(authority.cert);
@@ -91,7 +139,6 @@ async function sign(
   const signingKey = (await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, [
     'sign',
   ])) as CryptoKey;
-  const name = role.role === 'platform' ? 'platform' : role.name;
   const cert = await X509CertificateGenerator.create({
     ...toPeriod({ days, now }),
     // The longest common name (RFC 5280, upper bounds); the alternative name below has all of it.
@@ -103,13 +150,8 @@ async function sign(
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      // A node accepts connections and makes none; with the certificate of a node nothing can be dialed. Servers accept those of
-      // each other.
-      new ExtendedKeyUsageExtension([
-        ...(role.role === 'platform' ? [ExtendedKeyUsage.clientAuth] : []),
-        ExtendedKeyUsage.serverAuth,
-      ]),
-      new SubjectAlternativeNameExtension([{ type: 'url', value: toRoleUri(role) }]),
+      new ExtendedKeyUsageExtension(usages),
+      new SubjectAlternativeNameExtension(names),
       await AuthorityKeyIdentifierExtension.create(issuer),
       await SubjectKeyIdentifierExtension.create(publicKey),
     ],

@@ -49,7 +49,7 @@ export async function writeCertificates({
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const made: MadeCertificate[] = [];
   const keep = (name: string, pair: CertificateWithKey): void => {
-    made.push(write(dir, name, pair));
+    made.push(writePair(dir, name, pair));
   };
   let authority = readAuthority(dir);
   if (authority === undefined) {
@@ -65,7 +65,8 @@ export async function writeCertificates({
 const toRole = (name: string): CertificateRole =>
   name === 'platform' ? { role: 'platform' } : { role: 'node', name };
 
-function readAuthority(dir: string): CertificateWithKey | undefined {
+/** The authority of a folder; undefined when there is none. Throws `CliError` for half of one, and for a key that others may read. */
+export function readAuthority(dir: string): CertificateWithKey | undefined {
   const [cert, key] = [join(dir, 'ca.crt'), join(dir, 'ca.key')];
   if (!existsSync(cert) && !existsSync(key)) return undefined;
   const missing = [cert, key].find((path) => !existsSync(path));
@@ -76,8 +77,8 @@ function readAuthority(dir: string): CertificateWithKey | undefined {
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
-/** The key first: a certificate without its key would not be made again. */
-function write(dir: string, name: string, { cert, key }: CertificateWithKey): MadeCertificate {
+/** Writes a pair as `writeCertificates` does. The key first: a certificate without its key would not be made again. */
+export function writePair(dir: string, name: string, { cert, key }: CertificateWithKey): MadeCertificate {
   const paths = { cert: join(dir, `${name}.crt`), key: join(dir, `${name}.key`) };
   writePrivate(paths.key, key);
   writeFileSync(paths.cert, cert, { mode: 0o644 });
