@@ -64,6 +64,11 @@ describe('the certificate for a domain', () => {
     expect(readFileSync(first.authority, 'utf8')).toBe(authority);
   });
 
+  it('is not made by the authority of another domain, which nobody would believe', async () => {
+    await init();
+    await expect(init({ domain: 'other.test', renew: true })).rejects.toThrow('is for another domain');
+  });
+
   it.each(['boxes.test:443', 'Boxes.test', 'a b', '', '-x', 'a..b'])(
     'is not made for "%s"',
     async (domain) => {

@@ -1,6 +1,12 @@
+import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MAX_DOMAIN_LENGTH, makeAuthority, makeServerCertificate } from '@skerry/runtime/node-certificates';
+import {
+  MAX_DOMAIN_LENGTH,
+  makeAuthority,
+  makeServerCertificate,
+  toAuthorityName,
+} from '@skerry/runtime/node-certificates';
 import { CliError } from '../cli-error.ts';
 import { readAuthority, writePair } from './write-certificates.ts';
 
@@ -45,6 +51,9 @@ export async function initTls({
     authority = await makeAuthority({ days: AUTHORITY_DAYS, domain });
     writePair(folder, 'ca', authority);
   }
+  const { subject } = new X509Certificate(authority.cert);
+  if (subject.startsWith('CN=skerry ') && subject !== `CN=${toAuthorityName(domain)}`)
+    throw new CliError(`the authority in ${folder} is for another domain: choose another --dir`);
   const made = await makeServerCertificate(domain, { authority, days });
   return { domain, authority: join(folder, 'ca.crt'), ...writePair(folder, 'tls', made) };
 }

@@ -29,6 +29,9 @@ const DAY_MS = 86_400_000;
 /** Clocks of machines differ a little. */
 const EARLY_MS = 3_600_000;
 
+/** The common name of an authority, for nodes unless there is a domain. */
+export const toAuthorityName = (domain = 'nodes'): string => `skerry ${domain}`.slice(0, 64);
+
 /** Makes an authority that signs the certificates of one installation. With a domain, clients believe it for that and the names below alone. */
 export async function makeAuthority({
   days,
@@ -38,7 +41,7 @@ export async function makeAuthority({
   const keys = await makeKeys();
   const cert = await X509CertificateGenerator.createSelfSigned({
     ...toPeriod({ days, now }),
-    name: [{ CN: [domain === undefined ? 'skerry nodes' : `skerry ${domain}`.slice(0, 64)] }],
+    name: [{ CN: [toAuthorityName(domain)] }],
     signingAlgorithm: algorithm,
     keys,
     extensions: [

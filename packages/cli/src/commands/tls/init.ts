@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { printJson, printLine } from '../../output/print.ts';
+import { printJson, printLines } from '../../output/print.ts';
 import { parseDays } from '../parse-days.ts';
 import { toTrustHelp } from './trust-help.ts';
 
@@ -34,6 +34,6 @@ export function initTlsCommand(): Command {
       const { initTls } = await import('../../certificates/init-tls.ts');
       const files = await initTls({ dir, domain, days, renew });
       if (json) printJson(files);
-      else printLine(toTrustHelp(files));
+      else printLines(toTrustHelp(files));
     });
 }

@@ -1,8 +1,8 @@
 import type { TlsFiles } from '../../certificates/init-tls.ts';
 import { quoteWord } from '../sandbox/attached/quote-words.ts';
 
-/** What a user reads of new files: how the server uses them, and how each system trusts the authority. */
-export function toTrustHelp({ domain, authority, cert, key, expiresAt }: TlsFiles): string {
+/** The lines that a user reads of new files: how the server uses them, and how each system trusts the authority. */
+export function toTrustHelp({ domain, authority, cert, key, expiresAt }: TlsFiles): string[] {
   const [ca, certFile, keyFile] = [authority, cert, key].map(quoteWord);
   return `${cert}, valid until ${expiresAt.toISOString().slice(0, 10)}
 
@@ -20,5 +20,5 @@ Clients must trust the authority, which vouches for ${domain} and the names belo
   Windows         certutil -addstore -f Root ca.crt, as administrator, with a copy of ${ca}
   Firefox         Settings, Certificates, View Certificates, Authorities, Import
 
-Run this again with --renew before it expires: a server reads the new files by itself.`;
+Run this again with --renew before it expires: a server reads the new files by itself.`.split('\n');
 }
