@@ -60,3 +60,39 @@ describe('the builds of version 1', () => {
     expect([status, body]).toEqual([405, expect.stringContaining('only GET')]);
   });
 });
+
+describe('the team of an installation', () => {
+  const get = async (path: string) => {
+    const { status, body } = await ask('GET', path, { 'x-api-key': served.apiKey });
+    return [status, JSON.parse(body)];
+  };
+
+  it('is one, with the key of the call', async () => {
+    const team = { teamID: 'local', name: 'local', apiKey: served.apiKey, isDefault: true };
+    expect(await get('/teams')).toEqual([200, [team]]);
+  });
+
+  it('has metrics of the last hour by default, and their maximum', async () => {
+    const [status, steps] = await get('/teams/local/metrics');
+    expect([status, steps.length]).toEqual([200, expect.toBeOneOf([120, 121])]);
+    expect(steps[0]).toEqual({
+      timestamp: expect.stringMatching(/Z$/),
+      timestampUnix: expect.any(Number),
+      concurrentSandboxes: 0,
+      sandboxStartRate: 0,
+    });
+    expect(await get('/teams/local/metrics/max?metric=sandbox_start_rate')).toEqual([
+      200,
+      { timestamp: expect.stringMatching(/Z$/), timestampUnix: expect.any(Number), value: 0 },
+    ]);
+  });
+
+  it.each([
+    ['/teams/other/metrics', 403, 'other'],
+    ['/teams/local/metrics?start=2&end=1', 400, 'query.start'],
+    ['/teams/local/metrics/max', 400, 'query.metric'],
+    ['/teams/local/metrics/max?metric=cpu', 400, 'query.metric'],
+  ])('%s is answered with %i', async (path, status, named) => {
+    expect(await get(path)).toEqual([status, { code: status, message: expect.stringContaining(named) }]);
+  });
+});

@@ -26,6 +26,7 @@ import { reportLostRuntime } from './handlers/report-lost-runtime.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createStorageHandlers } from './handlers/system/storage.ts';
+import { createTeamHandlers } from './handlers/teams.ts';
 import { createBuildCacheHandlers } from './handlers/templates/build-cache.ts';
 import { removedBuilds } from './handlers/templates/removed-builds.ts';
 import { serveImages } from './handlers/templates/serve-images.ts';
@@ -176,6 +177,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createLogHandlers(context),
     ...createForkHandlers(context),
     ...createNetworkHandlers(context),
+    ...createTeamHandlers(context),
     ...createStorageHandlers({ storage, hosts }),
     ...createNodeHandlers({ ...context, nodes }),
     ...createExplainHandler({ ...context, nodes }),
@@ -196,7 +198,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.
       const isServer = isForwarded && headers['x-api-key'] === undefined;
       if (!isServer) await authorise(request);
-      return { origin: toPublicOrigin(headers, domain, options.isSecure), isForwarded, isServer };
+      const origin = toPublicOrigin(headers, domain, options.isSecure);
+      return { origin, apiKey: String(headers['x-api-key'] ?? ''), isForwarded, isServer };
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),

@@ -848,6 +848,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List teams
+         * @description An installation has one team, `local`, to which every key belongs.
+         */
+        get: operations["listTeams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/teams/{teamID}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the team, `local`; for another one 403 is answered.
+                 * @example local
+                 */
+                teamID: components["parameters"]["TeamID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the metrics of a team
+         * @description How many sandboxes ran, and how many were started a second, in steps of 30 seconds. If the window begins more than an hour ago the steps are
+         *     1 minute, and if more than a day ago 15 minutes. A step counts each sandbox that ran in it, also those that ended.
+         */
+        get: operations["getTeamMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/teams/{teamID}/metrics/max": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the team, `local`; for another one 403 is answered.
+                 * @example local
+                 */
+                teamID: components["parameters"]["TeamID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the maximum of a metric of a team
+         * @description The first step of `GET /teams/{teamID}/metrics` with the highest value.
+         */
+        get: operations["getTeamMetricsMax"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/templates": {
         parameters: {
             query?: never;
@@ -1847,6 +1920,21 @@ export interface components {
          * @enum {string}
          */
         LogLevel: "debug" | "info" | "warn" | "error";
+        /** @description The highest value of a metric. */
+        MaxTeamMetric: {
+            /**
+             * Format: date-time
+             * @description The begin of the step.
+             */
+            timestamp: string;
+            /**
+             * Format: int64
+             * @description The same moment in seconds.
+             */
+            timestampUnix: number;
+            /** @description The value. */
+            value: number;
+        };
         /** @description Arbitrary key-value pairs, by which listings can be filtered. At most 64 KiB in total. */
         Metadata: {
             [key: string]: string;
@@ -2475,6 +2563,37 @@ export interface components {
         };
         /** @description A name that points to one build of a template. */
         Tag: string;
+        /** @description Who owns sandboxes and templates. */
+        Team: {
+            /** @description The API key with which this call was made. */
+            apiKey: string;
+            /** @description Whether calls without a team mean it. */
+            isDefault: boolean;
+            /** @description Its name. */
+            name: string;
+            /** @description Id of the team. */
+            teamID: string;
+        };
+        /** @description What the sandboxes of a team did in one step. */
+        TeamMetric: {
+            /**
+             * Format: int32
+             * @description How many sandboxes ran.
+             */
+            concurrentSandboxes: number;
+            /** @description How many sandboxes were started a second. */
+            sandboxStartRate: number;
+            /**
+             * Format: date-time
+             * @description The begin of the step.
+             */
+            timestamp: string;
+            /**
+             * Format: int64
+             * @description The same moment in seconds.
+             */
+            timestampUnix: number;
+        };
         /** @description One template and its latest build. */
         Template: {
             /** @description Names of the template without namespace. */
@@ -2920,6 +3039,11 @@ export interface components {
          * @example team/prepared:default
          */
         SnapshotID: string;
+        /**
+         * @description Id of the team, `local`; for another one 403 is answered.
+         * @example local
+         */
+        TeamID: string;
         /**
          * @description Id, alias or `namespace/alias`, each with an optional `:tag` or `:buildID`; `/` and `:` percent-encoded.
          * @example team/data-science:v2
@@ -4235,6 +4359,125 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listTeams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The team. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getTeamMetrics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Unix time in seconds. The default is now.
+                 * @example 1795169100
+                 */
+                end?: number;
+                /**
+                 * @description Unix time in seconds. The default is an hour before `end`. What is older than 7 days is not kept.
+                 * @example 1795168800
+                 */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the team, `local`; for another one 403 is answered.
+                 * @example local
+                 */
+                teamID: components["parameters"]["TeamID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps, oldest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamMetric"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getTeamMetricsMax: {
+        parameters: {
+            query: {
+                /**
+                 * @description Unix time in seconds. The default is now.
+                 * @example 1795169100
+                 */
+                end?: number;
+                /**
+                 * @description Which metric.
+                 * @example concurrent_sandboxes
+                 */
+                metric: "concurrent_sandboxes" | "sandbox_start_rate";
+                /**
+                 * @description Unix time in seconds. The default is an hour before `end`. What is older than 7 days is not kept.
+                 * @example 1795168800
+                 */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the team, `local`; for another one 403 is answered.
+                 * @example local
+                 */
+                teamID: components["parameters"]["TeamID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The step with the highest value. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaxTeamMetric"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };

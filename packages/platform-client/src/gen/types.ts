@@ -85,6 +85,9 @@ export type LogEntry = components['schemas']['LogEntry'];
 /** The severity of an entry, from the least to the most. */
 export type LogLevel = components['schemas']['LogLevel'];
 
+/** The highest value of a metric. */
+export type MaxTeamMetric = components['schemas']['MaxTeamMetric'];
+
 /** Arbitrary key-value pairs, by which listings can be filtered. At most 64 KiB in total. */
 export type Metadata = components['schemas']['Metadata'];
 
@@ -204,6 +207,12 @@ export type StorageUsage = components['schemas']['StorageUsage'];
 
 /** A name that points to one build of a template. */
 export type Tag = components['schemas']['Tag'];
+
+/** Who owns sandboxes and templates. */
+export type Team = components['schemas']['Team'];
+
+/** What the sandboxes of a team did in one step. */
+export type TeamMetric = components['schemas']['TeamMetric'];
 
 /** One template and its latest build. */
 export type Template = components['schemas']['Template'];

@@ -21,6 +21,8 @@ export type PlatformPaths = Omit<
 export interface Caller {
   /** The origin under which it has reached this server. */
   origin: string;
+  /** Empty for a server that calls for itself. */
+  apiKey: string;
   /** Whether another server has sent the call here. */
   isForwarded: boolean;
   /** Whether that server calls for itself, such as to move a sandbox, and for no caller with a key. */

@@ -55,3 +55,16 @@ export const thin = <T extends { at: number }>(rows: readonly T[], stepMs: numbe
         const before = rows[index - 1];
         return before === undefined || slotOf(before.at, stepMs) !== slotOf(row.at, stepMs);
       });
+
+/** A step in which each running sandbox has a sample, though samples are not taken at equal moments. */
+const SHORTEST_COUNT_MS = 30 * SECOND_MS;
+
+/** The step in which sandboxes are counted by their samples, for a window that begins that long ago. */
+export const toCountStep = (ageMs: number): { stepMs: number; grain: number } => {
+  // Windows begin at whole seconds.
+  const { grain, stretchMs } = GRAINS.find(({ keepMs }) => ageMs < keepMs + SECOND_MS) ?? GRAINS[2];
+  return { stepMs: Math.max(stretchMs, SHORTEST_COUNT_MS), grain };
+};
+
+/** The longest time for which a sample is kept. */
+export const KEEP_SAMPLES_MS = GRAINS[2].keepMs;

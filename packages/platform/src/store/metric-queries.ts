@@ -1,8 +1,17 @@
+import { sql } from 'kysely';
 import type { MetricRow } from './metric-rows.ts';
 import type { Database } from './schema.ts';
 
 /** Stays below the 32,766 parameters that SQLite allows in one statement, and blocks other queries only briefly. */
 const ROWS_A_STATEMENT = 500;
+
+interface CountedWindow {
+  from: number;
+  /** Not included. */
+  to: number;
+  grain: number;
+  stepMs: number;
+}
 
 /** The samples of sandboxes, in portable SQL. */
 export const createMetricQueries = (db: Database) => ({
@@ -37,6 +46,33 @@ export const createMetricQueries = (db: Database) => ({
       .where('grain', '>=', grain)
       .orderBy('at')
       .execute(),
+
+  /** How many sandboxes have a sample in each step of a window, by the number of the step since 1970; steps without one are absent. */
+  countSampled: async ({ from, to, grain, stepMs }: CountedWindow): Promise<Map<number, number>> => {
+    const step = sql<number>`${sql.ref('at')} / ${sql.lit(stepMs)}`;
+    const rows = await db
+      .selectFrom('sandboxMetrics')
+      .select((eb) => [step.as('step'), eb.fn.count('sandboxId').distinct().as('total')])
+      .where('at', '>=', from)
+      .where('at', '<', to)
+      .where('grain', '>=', grain)
+      .groupBy(step)
+      .execute();
+    return new Map(rows.map(({ step: number, total }) => [Number(number), Number(total)]));
+  },
+
+  /** How many sandboxes were created in each step of a window, as `countSampled`. */
+  countCreated: async ({ from, to, stepMs }: Omit<CountedWindow, 'grain'>): Promise<Map<number, number>> => {
+    const step = sql<number>`${sql.ref('createdAt')} / ${sql.lit(stepMs)}`;
+    const rows = await db
+      .selectFrom('sandboxes')
+      .select((eb) => [step.as('step'), eb.fn.countAll().as('total')])
+      .where('createdAt', '>=', from)
+      .where('createdAt', '<', to)
+      .groupBy(step)
+      .execute();
+    return new Map(rows.map(({ step: number, total }) => [Number(number), Number(total)]));
+  },
 
   findLatestMetric: (sandboxId: string): Promise<MetricRow | undefined> =>
     db

@@ -57,6 +57,32 @@ export const describeObservations = (
       expect(await store.findLatestMetric('i3')).toBeUndefined();
     });
 
+    it('counts the sandboxes with a sample, and those created, in each step of a window', async () => {
+      for (const id of ['i1', 'i2', 'i3']) await run(id);
+      const rows = [
+        { ...metric(start, 2), sandboxId: 'i1' },
+        { ...metric(start + 5_000), sandboxId: 'i1' },
+        { ...metric(start + 29_999), sandboxId: 'i2' },
+        { ...metric(start + 30_000), sandboxId: 'i3' },
+        { ...metric(start + 60_000), sandboxId: 'i3' },
+      ];
+      await ask().addMetrics(rows);
+      const first = start / 30_000;
+      const window = { from: start, to: start + 60_000, stepMs: 30_000 };
+      const sampled = [
+        [first, 2],
+        [first + 1, 1],
+      ] as const;
+      expect(await ask().countSampled({ ...window, grain: 0 })).toEqual(new Map(sampled));
+      expect(await ask().countSampled({ ...window, grain: 1 })).toEqual(new Map([[first, 1]]));
+      const createdAt = (await ask().findSandbox('i1'))?.createdAt ?? 0;
+      const created = { from: createdAt, to: createdAt + 1, stepMs: 1_000 };
+      expect([...(await ask().countCreated(created))]).toEqual([[Math.floor(createdAt / 1_000), 3]]);
+      expect([...(await ask().countCreated({ ...created, from: createdAt + 1, to: createdAt + 9 }))]).toEqual(
+        [],
+      );
+    });
+
     it('removes samples by age and grain, and with their sandbox', async () => {
       await run('i1');
       await ask().addMetrics([metric(start, 0), metric(start + 1, 1), metric(start + 2, 0)]);

@@ -1,0 +1,57 @@
+import { ApiError, invalid } from '@skerry/contract/error';
+import { listTeamSteps, type TeamStep } from '../metrics/team-metrics.ts';
+import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { NAMESPACE } from './templates/template-reference.ts';
+
+type TeamRoute = 'GET /teams' | 'GET /teams/{teamID}/metrics' | 'GET /teams/{teamID}/metrics/max';
+
+const HOUR_SECONDS = 3600;
+
+const toTimes = (at: number) => ({
+  timestamp: new Date(at).toISOString(),
+  timestampUnix: Math.floor(at / 1000),
+});
+
+/** Handlers of the one team that an installation has. */
+export const createTeamHandlers = ({
+  store,
+  clock,
+}: Pick<HandlerContext, 'store' | 'clock'>): Pick<PlatformHandlers, TeamRoute> => {
+  const listSteps = async (teamId: string, query: { start?: number; end?: number }): Promise<TeamStep[]> => {
+    if (teamId !== NAMESPACE)
+      throw new ApiError(
+        'permission_denied',
+        `the key belongs to the team "${NAMESPACE}", not to "${teamId}"`,
+      );
+    const now = clock.now();
+    const { end = Math.floor(now / 1000), start = Math.max(0, end - HOUR_SECONDS) } = query;
+    if (start > end) throw invalid(`query.start must not be after query.end, got ${start} and ${end}`);
+    return listTeamSteps(store, { from: start * 1000, to: end * 1000, now });
+  };
+
+  return {
+    'GET /teams': ({ context: { apiKey } }) => ({
+      status: 200,
+      body: [{ teamID: NAMESPACE, name: NAMESPACE, apiKey, isDefault: true }],
+    }),
+    'GET /teams/{teamID}/metrics': async ({ params, query }) => {
+      const steps = await listSteps(params.teamID, query);
+      const body = steps.map(({ at, concurrent, startRate }) => ({
+        ...toTimes(at),
+        concurrentSandboxes: concurrent,
+        sandboxStartRate: startRate,
+      }));
+      return { status: 200, body };
+    },
+    'GET /teams/{teamID}/metrics/max': async ({ params, query }) => {
+      const name = query.metric === 'concurrent_sandboxes' ? 'concurrent' : 'startRate';
+      const steps = await listSteps(params.teamID, query);
+      const [first = { at: clock.now(), concurrent: 0, startRate: 0 }] = steps;
+      const { at, [name]: value } = steps.reduce(
+        (best, step) => (step[name] > best[name] ? step : best),
+        first,
+      );
+      return { status: 200, body: { ...toTimes(at), value } };
+    },
+  };
+};
