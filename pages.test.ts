@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -49,6 +49,21 @@ describe('the pages', () => {
       return anchor !== undefined && !anchorsOf(shown).includes(anchor);
     });
     expect(broken).toEqual([]);
+  });
+
+  it('name source files of the repository that exist', () => {
+    const files = globSync('{*,{bench,deploy,examples,packages,scripts,site,specs}/**/*}', {
+      exclude: (name) => name === 'node_modules' || name === 'dist',
+    });
+    // `x.test.ts`, `NAME.driver.test.ts` and `NOUN/VERB.ts` stand for many files.
+    const isPattern = (path: string): boolean => /^x[.-]|[A-Z]{4}/.test(path);
+    const missing = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/security.md'].flatMap((page) =>
+      [...readFileSync(page, 'utf8').matchAll(/`([\w@./-]+\.(?:ts|mjs|proto))`/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !isPattern(path) && !files.some((file) => `/${file}`.endsWith(`/${path}`)))
+        .map((path) => `${page}: ${path}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   it('link from docs/security.md to each limit in SCOPE.md that is marked as one for safety', () => {
