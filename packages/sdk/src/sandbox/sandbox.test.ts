@@ -245,11 +245,11 @@ it('requests metrics in whole seconds and returns them with units', async () => 
   });
 });
 
-it('forks copies that live for five minutes unless another time is given', async () => {
+it('forks copies for as long as the service lets new sandboxes live, unless another time is given', async () => {
   const { sent, options } = await serve(() => ({ status: 201, body: [{ sandbox: reply }] }));
   await Sandbox.fork(sandboxID, options);
   await Sandbox.fork(sandboxID, { ...options, count: 2, timeoutMs: 1_500 });
-  expect(sent.map(({ body }) => body)).toEqual([{ timeout: 300 }, { count: 2, timeout: 2 }]);
+  expect(sent.map(({ body }) => body)).toEqual([{}, { count: 2, timeout: 2 }]);
 });
 
 it('reports a fork that the service does not offer, without a retry', async () => {
