@@ -115,10 +115,6 @@ const twoWay: string[] = [
   'packages/envd/src/host <-> packages/envd/src/http',
   'packages/envd/src/process <-> packages/envd/src/rpc',
   'packages/images/src/base <-> packages/images/src/oci',
-  'packages/platform/src/sandboxes <-> packages/platform/src/stored',
-  'packages/platform/src/sandboxes <-> packages/platform/src/templates',
-  'packages/runtime/src/drivers <-> packages/runtime/src/probes',
-  'packages/runtime/src/node <-> packages/runtime/src/stored',
   'packages/sdk/src/files <-> packages/sdk/src/process',
   'packages/sdk/src/files <-> packages/sdk/src/transport',
 ];

@@ -5,7 +5,6 @@ import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import { ACTIVE_STATES, type EndCause, type SandboxRow, type SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Building } from '../templates/building.ts';
 import type { Adopt } from './adopt.ts';
 import type { Creating } from './create/creating.ts';
 import type { Ending } from './ending.ts';
@@ -23,7 +22,8 @@ export interface ReconcileOptions {
   adopt: Adopt;
   creating: Pick<Creating, 'isStarting'>;
   lifecycle: Pick<Lifecycle, 'expire'>;
-  building: Pick<Building, 'isBuilding'>;
+  /** Whether an instance is the sandbox of a build. */
+  building: { isBuilding(instanceId: string): boolean };
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;

@@ -1,7 +1,7 @@
 import { toErrorBody } from '@skerry/contract/error';
 import { RuntimeError, RuntimeLostError } from '@skerry/runtime';
 import { describe, expect, it } from 'vitest';
-import { StartFailedError } from '../templates/start/start-commands.ts';
+import { StartFailedError } from '../agent-commands/start-commands.ts';
 import { toStartError } from './start-error.ts';
 
 describe('toStartError', () => {

@@ -1,10 +1,10 @@
 import { ApiError, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
+import { StartFailedError } from '../agent-commands/start-commands.ts';
 import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import { toLostError } from '../runtime-lost.ts';
 import type { Store } from '../store/store.ts';
-import { StartFailedError } from '../templates/start/start-commands.ts';
 
 /** The error for the caller of a create about a failed step; the cause is for the log. */
 export const toStartError = (step: string, cause: unknown): ApiError => {

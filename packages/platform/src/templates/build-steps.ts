@@ -1,16 +1,16 @@
 import { posix } from 'node:path';
+import {
+  RefusedCommandError,
+  type SandboxRunner,
+  UnknownUserError,
+  UnusablePathError,
+} from '../agent-commands/run-in-sandbox.ts';
 import type { Clock } from '../clock.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import { describeCommand } from './describe-step.ts';
 import type { Mounting } from './mounts/mounting.ts';
 import { refuseServer } from './refuse-server.ts';
-import {
-  RefusedCommandError,
-  type SandboxRunner,
-  UnknownUserError,
-  UnusablePathError,
-} from './run-in-sandbox.ts';
 import {
   expand,
   ofStep,

@@ -1,3 +1,4 @@
+import { StartEndedError } from '../agent-commands/start-commands.ts';
 import type { Clock } from '../clock.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { Ids } from '../ids.ts';
@@ -16,7 +17,6 @@ import type { MountCaches } from './mounts/mount-caches.ts';
 import { runStages, type StageWork } from './run-stages.ts';
 import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
 import { inheritStart, isOfImage } from './start/inherit-start.ts';
-import { StartEndedError } from './start/start-commands.ts';
 import { startInSandbox } from './start/start-in-sandbox.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 import type { WithStage } from './uploads/run-copy.ts';

@@ -1,6 +1,6 @@
+import { listListening } from '../agent-commands/listening-ports.ts';
+import type { SandboxRunner } from '../agent-commands/run-in-sandbox.ts';
 import { type Clock, passTime } from '../clock.ts';
-import type { SandboxRunner } from './run-in-sandbox.ts';
-import { listListening } from './start/listening-ports.ts';
 
 /** Shares of the time limit of a build: a silent server is reported after the first, and ended after the second. */
 const REPORT_SHARE = 1 / 60;

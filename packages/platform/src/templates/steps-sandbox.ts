@@ -1,3 +1,4 @@
+import { createSandboxRunner } from '../agent-commands/run-in-sandbox.ts';
 import type { Clock } from '../clock.ts';
 import type { HostedInstance, Hosts } from '../hosts/hosts.ts';
 import type { Limits } from '../limits.ts';
@@ -7,7 +8,6 @@ import { runBuildStep } from './build-steps.ts';
 import { keepImage } from './cache/keep-image.ts';
 import type { MountCaches } from './mounts/mount-caches.ts';
 import { createMounting } from './mounts/mounting.ts';
-import { createSandboxRunner } from './run-in-sandbox.ts';
 import type { PlacedStep } from './step-place.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 import { createCopying, type WithStage } from './uploads/run-copy.ts';

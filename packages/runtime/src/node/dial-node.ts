@@ -11,18 +11,11 @@ import {
 import { agentPort, type SocketReader } from '@skerry/contract/directory';
 import { toReadOptions } from '@skerry/contract/read-options';
 import { RuntimeError } from '../error.ts';
+import { type Answer, parseAnswer, readLine, writeLine } from '../line-protocol.ts';
 import { describeRole, parseRole } from './certificate-role.ts';
 import type { Credentials } from './credentials.ts';
 import { maxAheadBytes } from './join.ts';
-import {
-  type Answer,
-  formatOpening,
-  type Opening,
-  parseAnswer,
-  protocols,
-  readLine,
-  writeLine,
-} from './opening.ts';
+import { formatOpening, type Opening, protocols } from './opening.ts';
 
 /** Where a node listens, and the name that its certificate must have. */
 export interface NodeAddress {

@@ -1,7 +1,8 @@
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { RuntimeError } from '../error.ts';
-import { formatAnswer, type ImageRequest } from './opening.ts';
+import { formatAnswer } from '../line-protocol.ts';
+import type { ImageRequest } from './opening.ts';
 
 /** The images of the templates of a node, by digest. */
 export interface NodeImageFiles {

@@ -2,10 +2,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { TLSSocket } from 'node:tls';
 import { RuntimeError } from '../error.ts';
+import { parseAnswer, readLine } from '../line-protocol.ts';
 import type { Credentials } from './credentials.ts';
 import { dialNode, type NodeAddress } from './dial-node.ts';
 import { take } from './image-door.ts';
-import { type ImageRequest, parseAnswer, readLine } from './opening.ts';
+import type { ImageRequest } from './opening.ts';
 
 /** The images of the templates of a node, as a server reads and writes them. */
 export interface RemoteImages {

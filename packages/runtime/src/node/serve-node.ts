@@ -6,6 +6,7 @@ import { boundStrangers } from '@skerry/contract/strangers';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
 import { RuntimeError, toRuntimeError } from '../error.ts';
 import { NodeService } from '../gen/skerry/node/v1/node_pb.ts';
+import { formatAnswer, readLine, writeLine } from '../line-protocol.ts';
 import { createRuntimeEndpoint } from '../remote/runtime-endpoint.ts';
 import { describeRole, parseRole } from './certificate-role.ts';
 import type { Credentials } from './credentials.ts';
@@ -14,7 +15,7 @@ import { createFirstBytesServer } from './first-bytes-server.ts';
 import { type NodeImageFiles, openImageDoor } from './image-door.ts';
 import { type NodeDescription, toDescriptionMessage } from './node-description.ts';
 import { type FolderEntries, type NodeFolder, parseFolder } from './node-folders.ts';
-import { type Claim, formatAnswer, parseOpening, protocols, readLine, writeLine } from './opening.ts';
+import { type Claim, parseOpening, protocols } from './opening.ts';
 import { openOwnerRecord } from './owner-record.ts';
 import { openSnapshotDoor } from './snapshot-door.ts';
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { RuntimeError } from '../error.ts';
+import { writeLine } from '../line-protocol.ts';
 import { openSocketPath } from '../socket-path.ts';
 import type { SnapshotRequest } from '../stored/snapshot-request.ts';
 import { join } from './join.ts';
-import { writeLine } from './opening.ts';
 
 /**
  * Joins a connection of a server to the process of this host that holds the driver, which answers the request. Rejects with

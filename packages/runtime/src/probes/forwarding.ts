@@ -8,9 +8,9 @@ import { runRules } from '../network/nftables.ts';
 import { OPEN_NETWORK } from '../network/policy.ts';
 import { openProbePeer } from '../network/probe-peer.ts';
 import { releaseSlot, reserveSlot } from '../network/slots.ts';
+import { startInNetworkNamespace } from '../network/start-in-network-namespace.ts';
 import { type ProbeResult, probe } from '../probe.ts';
 import { findFirewall } from './find-firewall.ts';
-import { startInNetworkNamespace } from './start-in-network-namespace.ts';
 
 /**
  * Sends packets as from a sandbox through this host, to a listener behind a link of its own, and reports the firewall

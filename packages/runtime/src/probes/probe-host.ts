@@ -12,12 +12,12 @@ import {
   type SandboxProbeOptions,
   toCriuCommand,
 } from '../drivers/index.ts';
+import { probeNetwork } from '../network/probe-network.ts';
 import type { ProbeResult } from '../probe.ts';
 import { checkHost } from './check-host.ts';
 import { checkDataFolder } from './data-folder.ts';
 import { probeForwarding } from './forwarding.ts';
 import { readHostFacts } from './host-facts.ts';
-import { probeNetwork } from './network.ts';
 import { probeMmdebstrap, probeRoot, probeTini } from './programs.ts';
 import { probeResolvers } from './resolvers.ts';
 import { describeLimits } from './rootless-limits.ts';

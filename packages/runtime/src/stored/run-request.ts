@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import type { BlobStore } from '@skerry/blobs';
 import { handleBlobs } from '@skerry/blobs/remote';
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
-import { parseObject } from '../node/opening.ts';
+import { parseObject } from '../line-protocol.ts';
 import { toBlobsOfCopy } from './blobs-of-copy.ts';
 import type { SnapshotRequest } from './snapshot-request.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';

@@ -4,7 +4,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { createServer, type Socket } from 'node:net';
 import { createRemoteStore } from '@skerry/blobs/remote';
 import { RuntimeError, toRuntimeError } from '../error.ts';
-import { formatAnswer, parseObject, readLine, writeLine } from '../node/opening.ts';
+import { formatAnswer, parseObject, readLine, writeLine } from '../line-protocol.ts';
 import { openSocketPath } from '../socket-path.ts';
 import { resultPath, type SnapshotResult } from './run-request.ts';
 import { parseSnapshotRequest, type SnapshotRequest } from './snapshot-request.ts';

@@ -6,11 +6,11 @@ import { type Limits, toMemoryExtraMs } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import type { NewSandbox } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
-import { startInNewSandbox } from '../../templates/start/start-in-new-sandbox.ts';
 import type { WarmSpec } from '../../warm/warm-pool.ts';
 import type { WarmPools } from '../../warm/warm-pools.ts';
 import { setUpAgent } from '../agent.ts';
 import type { Beginning, Origin, Reserved } from './reserving.ts';
+import { startInNewSandbox } from './start-in-new-sandbox.ts';
 
 export interface Launched {
   instance: Instance;

@@ -11,9 +11,9 @@ import type {
   TemplateRow,
 } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
-import { findCheckpoint, toOwnCommands } from '../../templates/start/start-in-new-sandbox.ts';
 import type { SpecRequest, WarmSpec } from '../../warm/warm-pool.ts';
 import type { Origin } from './reserving.ts';
+import { findCheckpoint, toOwnCommands } from './start-in-new-sandbox.ts';
 
 export interface CreateRequest {
   template: TemplateRow;

@@ -1,10 +1,10 @@
 import type { Instance, Runtime } from '@skerry/runtime';
+import { createSandboxRunner } from '../../agent-commands/run-in-sandbox.ts';
 import { createSystemClock } from '../../clock.ts';
 import { createOneMachine } from '../../hosts/one-machine.ts';
 import { createRandomIds } from '../../ids.ts';
 import { defaultLimits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
-import { createSandboxRunner } from '../run-in-sandbox.ts';
 import { withSandbox } from '../with-sandbox.ts';
 
 /** How many lines of its output the error of a script has. */

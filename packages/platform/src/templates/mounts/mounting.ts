@@ -1,12 +1,13 @@
 import { posix } from 'node:path';
 import type { Instance } from '@skerry/runtime';
+import { putBack, standIn } from '../../agent-commands/control-calls.ts';
+import { RefusedArchiveError } from '../../agent-commands/read-refusal.ts';
 import { BuildError } from '../build-error.ts';
 import type { BuildLog } from '../build-log.ts';
 import type { MountStep } from '../build-plan.ts';
-import { putBack, standIn } from '../control-calls.ts';
 import { expand, ofStep, type Place } from '../step-place.ts';
 import { asTheyAre, type Copying } from '../uploads/run-copy.ts';
-import { RefusedArchiveError, sendArchive } from '../uploads/send-archive.ts';
+import { sendArchive } from '../uploads/send-archive.ts';
 import { takeArchive } from '../uploads/take-archive.ts';
 import type { CacheName, MountCaches } from './mount-caches.ts';
 

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { hashToken } from '@skerry/contract/agent-access';
 import { type Instance, isRuntimeError, RuntimeLostError } from '@skerry/runtime';
+import { createSandboxRunner } from '../../agent-commands/run-in-sandbox.ts';
+import { StartFailedError, startAndWait } from '../../agent-commands/start-commands.ts';
 import type { Clock } from '../../clock.ts';
 import type { HostedInstance, Hosts } from '../../hosts/hosts.ts';
 import type { Log } from '../../log.ts';
@@ -8,9 +10,7 @@ import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
 import type { BuildRow, StartCommands } from '../../store/build-rows.ts';
 import { BuildError } from '../build-error.ts';
 import type { BuildLog } from '../build-log.ts';
-import { createSandboxRunner } from '../run-in-sandbox.ts';
 import { type BuildSandbox, withSandbox } from '../with-sandbox.ts';
-import { StartFailedError, startAndWait } from './start-commands.ts';
 
 /** Its image is the one that the build has made. */
 export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'origin' | 'limits' | 'signal'> {

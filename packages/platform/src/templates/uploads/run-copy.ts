@@ -3,11 +3,12 @@ import type { Readable } from 'node:stream';
 import type { UnpackRequest } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
 import { pack } from 'tar-stream';
+import { RefusedArchiveError } from '../../agent-commands/read-refusal.ts';
 import { BuildError } from '../build-error.ts';
 import type { CopyStep, StageSource, UploadedFiles } from '../build-plan.ts';
 import { expand, ofStep, type Place, requireAccount, requireMode } from '../step-place.ts';
 import type { ContextStore } from './context-store.ts';
-import { RefusedArchiveError, sendArchive } from './send-archive.ts';
+import { sendArchive } from './send-archive.ts';
 import { takeArchive } from './take-archive.ts';
 
 /** Copies the files of steps into the sandbox of one build. */

@@ -7,7 +7,7 @@ import {
   toPackQuery,
 } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
-import { readRefusal } from './send-archive.ts';
+import { readRefusal } from '../../agent-commands/read-refusal.ts';
 
 /**
  * The files at a path of a sandbox, or those that match a pattern, as its agent packs them over the private channel; with `inside` what

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Clock, passTime } from '../../clock.ts';
-import type { StartCommands } from '../../store/build-rows.ts';
-import { RefusedCommandError, type SandboxRunner, UnknownUserError } from '../run-in-sandbox.ts';
+import { type Clock, passTime } from '../clock.ts';
+import type { StartCommands } from '../store/build-rows.ts';
 import { waitForListening } from './listening-ports.ts';
+import { RefusedCommandError, type SandboxRunner, UnknownUserError } from './run-in-sandbox.ts';
 
 /** A start command has failed, or is not ready in time. The message is for the owner of the template. */
 export class StartFailedError extends Error {

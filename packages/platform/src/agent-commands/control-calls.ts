@@ -6,7 +6,7 @@ import {
   toStandInQuery,
 } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
-import { readRefusal } from './uploads/send-archive.ts';
+import { readRefusal } from './read-refusal.ts';
 
 type Controlled = Pick<Instance, 'control'>;
 

@@ -1,12 +1,12 @@
 import type { Features, Instance } from '@skerry/runtime';
+import { createSandboxRunner } from '../../agent-commands/run-in-sandbox.ts';
+import { startAndWait } from '../../agent-commands/start-commands.ts';
 import type { Clock } from '../../clock.ts';
-import { setUpAgent } from '../../sandboxes/agent.ts';
 import type { BuildRow, StartCommands } from '../../store/build-rows.ts';
 import type { NewSandbox, SnapshotRow } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { toAgentKeys } from '../../tokens.ts';
-import { createSandboxRunner } from '../run-in-sandbox.ts';
-import { startAndWait } from './start-commands.ts';
+import { setUpAgent } from '../agent.ts';
 
 /** The checkpoint of a build; null where this server cannot restore it, or not at the size of the build. */
 export const findCheckpoint = async (

@@ -1,11 +1,11 @@
 import type { Program } from '../kernel/start-program.ts';
-import { attachNetwork, detachNetwork } from '../network/attach.ts';
-import { removeHostNetwork } from '../network/host.ts';
-import { openRuleSet } from '../network/nftables.ts';
-import { OPEN_NETWORK } from '../network/policy.ts';
-import type { Surroundings } from '../network/rules.ts';
-import { releaseSlot, reserveSlot } from '../network/slots.ts';
 import { aptInstall, type ProbeResult, probe } from '../probe.ts';
+import { attachNetwork, detachNetwork } from './attach.ts';
+import { removeHostNetwork } from './host.ts';
+import { openRuleSet } from './nftables.ts';
+import { OPEN_NETWORK } from './policy.ts';
+import type { Surroundings } from './rules.ts';
+import { releaseSlot, reserveSlot } from './slots.ts';
 import { startInNetworkNamespace } from './start-in-network-namespace.ts';
 
 /** Sets up the link and the rules of a sandbox in a network namespace, and removes them again. */

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createSystemClock } from '../../clock.ts';
-import { createManualClock } from '../../testing/manual-clock.ts';
-import { createPlaneFixture, type PlaneFixture } from '../../testing/plane-fixture.ts';
-import { createSandboxRunner } from '../run-in-sandbox.ts';
+import { createSystemClock } from '../clock.ts';
+import { createManualClock } from '../testing/manual-clock.ts';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import { createSandboxRunner } from './run-in-sandbox.ts';
 import { StartFailedError, startAndWait } from './start-commands.ts';
 
 let fixture: PlaneFixture;

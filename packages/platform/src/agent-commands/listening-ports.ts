@@ -1,5 +1,5 @@
-import { type Clock, passTime } from '../../clock.ts';
-import type { SandboxRunner } from '../run-in-sandbox.ts';
+import { type Clock, passTime } from '../clock.ts';
+import type { SandboxRunner } from './run-in-sandbox.ts';
 
 /** The state of a socket that listens, in proc(5) /proc/net/tcp. */
 const LISTEN = '0A';
