@@ -16,8 +16,8 @@ const expected = 'from a sandbox\n';
 
 /**
  * Publishes everything to a registry that lives as long as this run, and uses it from there as users do: installs the command
- * globally, starts a server with it, and runs programs in each kind of project. Prints a line for each step. Needs root, as
- * `skerry up` does.
+ * globally, starts a server with it, and runs programs in each kind of project. Prints a line for each step. Needs the built
+ * packages, which it does not change, and root, as `skerry up` does.
  */
 export async function runDryRun(): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-release-'));
@@ -37,7 +37,6 @@ async function usePublished(
   const { catalog } = parse(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')) as {
     catalog: Record<string, string>;
   };
-  await step('build', () => run('turbo', ['run', 'build', '--output-logs=errors-only'], { cwd: root }));
   await step('publish', () =>
     run('pnpm', ['-r', 'publish', '--no-git-checks', '--access', 'public'], {
       cwd: root,
