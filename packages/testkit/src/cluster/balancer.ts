@@ -26,8 +26,9 @@ export async function startBalancer(): Promise<Balancer> {
     response.on('close', () => out.destroy());
     request.on('error', () => out.destroy()).pipe(out);
   });
-  // As those behind it, which decide.
+  // The servers behind it decide, whose answers tell clients how long a connection stays.
   server.requestTimeout = 0;
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
