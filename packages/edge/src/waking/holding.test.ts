@@ -72,7 +72,11 @@ describe('a request for a paused sandbox', () => {
       [new ApiError('conflict', 'busy'), 409, 'busy'],
       [new ApiError('resource_exhausted', 'the limit of 3'), 429, 'the limit of 3'],
       [new ApiError('internal', 'it broke'), 403, 'The sandbox could not be resumed: it broke'],
-      [new ApiError('unavailable', 'no room'), 403, 'The sandbox could not be resumed: no room'],
+      [
+        new ApiError('unavailable', 'node "a" is full'),
+        403,
+        'The sandbox could not be resumed: there is no place for it now',
+      ],
       [new ApiError('not_found', 'it ended'), 502, 'The sandbox was not found'],
     ] as const;
     for (const [error, status, message] of cases) {
@@ -118,7 +122,9 @@ describe('a request for a paused sandbox', () => {
     const more = Array.from({ length: 10 }, () => send({ headers: { host: host(3000, other) } }));
     for (const client of more) client.on('error', () => {});
     await expect.poll(second.wakes).toBe(10);
-    expect(await ask({ host: host(3000, other) })).toMatchObject({ status: 429 });
+    const full = await ask({ host: host(3000, other) });
+    expect(full.status).toBe(429);
+    expect(JSON.parse(full.text)).toMatchObject({ connectionLimit: 30 });
     for (const client of [...held, ...more]) client.destroy();
     await expect
       .poll(async () => {

@@ -65,7 +65,8 @@ export const createHolding = (options: HoldingOptions): Holding => {
       return { status: 429, message, connectionLimit: perSandbox, retryAfter: '1' };
     }
     if (total < inAll) return undefined;
-    return { status: 429, message: 'Too many requests wait for paused sandboxes', retryAfter: '1' };
+    const message = `The limit of ${inAll} requests that wait for paused sandboxes is reached`;
+    return { status: 429, message, connectionLimit: inAll, retryAfter: '1' };
   };
 
   /** Resolves when the sandbox runs; rejects with `Left` when the caller has gone. */
@@ -144,7 +145,11 @@ const toRefusal = (thrown: unknown): Refusal | undefined => {
   const status = code === 'conflict' ? 409 : code === 'resource_exhausted' ? 429 : 403;
   return {
     status,
-    message: status === 403 ? `The sandbox could not be resumed: ${message}` : message,
+    message: status === 403 ? `The sandbox could not be resumed: ${toReason(code, message)}` : message,
     ...(headers['Retry-After'] !== undefined && { retryAfter: headers['Retry-After'] }),
   };
 };
+
+/** Anyone may ask a port: the words of a server that has no place for a sandbox name its nodes, and `explain` has them. */
+const toReason = (code: ApiError['code'], message: string): string =>
+  code === 'unavailable' ? 'there is no place for it now' : message;
