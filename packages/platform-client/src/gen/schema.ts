@@ -4950,8 +4950,8 @@ export interface operations {
                  */
                 state?: components["schemas"]["SandboxState"][];
                 /**
-                 * @description A reference to a template: its id or alias, for all its sandboxes, or with a tag or a build id, for those that began with
-                 *     what that names now. For an unknown one the list is empty.
+                 * @description Id or alias of the template, without a tag. A tag is refused with 400. For an unknown template the list is
+                 *     empty.
                  * @example base
                  */
                 template?: string;

@@ -1,11 +1,10 @@
 import { invalid } from '@skerry/contract/error';
 import { PAUSED_STATES, type SandboxFilter } from '../store/rows.ts';
-import type { Store } from '../store/store.ts';
 import { parseCursor, toCursor } from './cursor.ts';
 import { parseMetadataFilter } from './metadata-filter.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { toListedSandbox } from './sandbox-replies.ts';
-import { findTemplate, findTemplateState } from './templates/find-template.ts';
+import { findTemplate } from './templates/find-template.ts';
 import { parseTemplateReference } from './templates/template-reference.ts';
 
 type ListRoute = 'GET /sandboxes' | 'GET /v2/sandboxes';
@@ -18,23 +17,11 @@ const parseStartedAfter = (text: string): number => {
   return time;
 };
 
-type TemplateFilter = Pick<SandboxFilter, 'templateId' | 'buildId' | 'snapshotId'>;
-
-/** Those of a template, or with a tag or a build id those that began with the state that it names. Undefined when there is none. */
-const toTemplateFilter = async (store: Store, text: string): Promise<TemplateFilter | undefined> => {
+const parseTemplateFilter = (text: string) => {
   const reference = parseTemplateReference('query.template', text);
-  if (reference.tag === undefined && reference.buildId === undefined) {
-    const template = await findTemplate(store, reference);
-    return template && { templateId: template.id };
-  }
-  const state = await findTemplateState(store, reference);
-  if (state === undefined) return undefined;
-  const { template, build, snapshot } = state;
-  return {
-    templateId: template.id,
-    ...(build && { buildId: build.id }),
-    ...(snapshot && { snapshotId: snapshot.id }),
-  };
+  if (reference.tag !== undefined || reference.buildId !== undefined)
+    throw invalid(`query.template must have no tag, got "${text}"`);
+  return reference;
 };
 
 /** The two handlers that list sandboxes. */
@@ -48,9 +35,9 @@ export const createListHandlers = ({
     const filter: SandboxFilter = { states, metadata: parseMetadataFilter(query.metadata) };
     if (query.startedAfter !== undefined) filter.startedFrom = parseStartedAfter(query.startedAfter);
     if (query.template !== undefined) {
-      const chosen = await toTemplateFilter(store, query.template);
-      if (chosen === undefined) return undefined;
-      Object.assign(filter, chosen);
+      const template = await findTemplate(store, parseTemplateFilter(query.template));
+      if (template === undefined) return undefined;
+      filter.templateId = template.id;
     }
     return filter;
   };

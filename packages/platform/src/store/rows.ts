@@ -135,8 +135,6 @@ export interface SandboxFilter {
   /** All pairs must match exactly. */
   metadata?: readonly (readonly [key: string, value: string])[];
   templateId?: string;
-  buildId?: string;
-  snapshotId?: string;
   ids?: readonly string[];
   /** On one of these; null: on no node. */
   nodes?: readonly (string | null)[];

@@ -30,10 +30,7 @@ const isOneOf = (
 
 const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter: SandboxFilter) => {
   let filtered = query.where('state', 'in', filter.states);
-  for (const column of ['templateId', 'buildId', 'snapshotId'] as const) {
-    const value = filter[column];
-    if (value !== undefined) filtered = filtered.where(column, '=', value);
-  }
+  if (filter.templateId !== undefined) filtered = filtered.where('templateId', '=', filter.templateId);
   const { ids, nodes } = filter;
   if (ids !== undefined) filtered = filtered.where((eb) => eb.or(isOneOf(eb, 'id', ids)));
   if (nodes !== undefined)

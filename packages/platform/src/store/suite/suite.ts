@@ -253,8 +253,6 @@ export const describeStore = (
             [],
           ],
           [{ templateId: 'tother' }, ['i3']],
-          [{ buildId: 'none' }, []],
-          [{ snapshotId: 'none' }, []],
           [{ startedFrom: start + 1 }, ['i3', 'i2']],
           [{ ids: ['i1', 'i3', 'none'] }, ['i3', 'i1']],
           [{ ids: [] }, []],
