@@ -97,7 +97,6 @@ export async function serve(
       domain: options.domain ?? publicHost,
       log,
     }));
-  cleanup.defer(() => front?.close());
   const listener = front?.listener ?? server;
   const descriptorLimit = readDescriptorLimit();
   const bounds = toConnectionBounds(descriptorLimit);
@@ -118,7 +117,7 @@ export async function serve(
   server.on('request', (request, response) => void route(request, response));
   // An expectation other than 100-continue may be ignored (RFC 9110, 10.1.1). Node answers 417 without the CORS headers of the edge.
   server.on('checkExpectation', (request, response) => void route(request, response));
-  cleanup.defer(() => closeServer(listener, server));
+  cleanup.defer(() => closeServer(listener, { server, front }));
   await listen(listener, { host, port: options.port });
   const { port } = listener.address() as AddressInfo;
   const domain = options.domain ?? `${publicHost}:${port}`;
@@ -218,9 +217,14 @@ async function listen(server: TcpServer, at: { host: string; port: number }): Pr
   });
 }
 
-async function closeServer(listener: TcpServer, server: Server): Promise<void> {
+/** Ends all connections. Those of HTTP/2 are known to the front alone. */
+async function closeServer(
+  listener: TcpServer,
+  { server, front }: { server: Server; front: { close(): void } | undefined },
+): Promise<void> {
   await new Promise<void>((resolve) => {
     listener.close(() => resolve());
+    front?.close();
     server.closeAllConnections();
   });
 }

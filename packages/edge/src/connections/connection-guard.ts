@@ -148,7 +148,12 @@ export const guardConnections = (
     beginUpgrade(request) {
       noteRequest(request.socket);
       const connection = open.get(connectionOf(request));
-      if (connection !== undefined) connection.underWay += 1;
+      if (connection === undefined) return;
+      connection.underWay += 1;
+      // A connection of HTTP/1 ends with its upgrade; one of HTTP/2 goes on after the stream.
+      streamOf(request)?.once('close', () => {
+        connection.underWay -= 1;
+      });
     },
     accept(request, as) {
       const connection = open.get(connectionOf(request));

@@ -57,6 +57,12 @@ describe('a link to a private port', () => {
     expect(await withCookie(ticket)).toMatchObject({ status: 200, text: 'inside' });
   });
 
+  it('is exchanged for requests without a body alone, which a redirect would lose', async () => {
+    const path = `/?skerry_link=${sign()}`;
+    expect(await ask(own, { path, method: 'POST' }, 'a=b')).toMatchObject({ status: 403 });
+    expect(await ask(own, { path, method: 'HEAD' })).toMatchObject({ status: 303 });
+  });
+
   it('sets a cookie for TLS alone behind a proxy with TLS', async () => {
     const answer = await open(`/?skerry_link=${sign()}`, { 'x-forwarded-proto': 'https' });
     expect(answer.headers['set-cookie']?.[0]).toMatch(/^__Host-skerry_link=.*; Secure$/);

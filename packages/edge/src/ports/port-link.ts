@@ -40,6 +40,8 @@ export const exchangeLink = (
   request: IncomingMessage,
   port: PrivatePort,
 ): Exchange | 'invalid' | undefined => {
+  // A body would be lost in the redirect.
+  if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
   const [path, query] = splitOnce(request.url ?? '/', '?');
   const pairs = query.split('&');
   const isOurs = (pair: string): boolean => pair.startsWith(`${name}=`);

@@ -12,9 +12,9 @@ export const http2Bounds = {
   streams: 1_000,
   headerPairs: 256,
   headerBytes: maxHeaderBytes,
-  /** Of all streams together: headers, and bodies that wait. */
+  /** The memory of all streams together: headers, and bodies that wait. */
   memoryMib: 16,
-  /** Of one stream, which a client may send before it is read. */
+  /** The bytes of one stream that a client may send before they are read. */
   streamWindowBytes: 256 * 1024,
   sessionWindowBytes: 4 * 1024 * 1024,
   /** Streams that a client may reset at once, and in each second from then on. */
@@ -52,7 +52,7 @@ export const createHttp2Server = (
     maxSessionInvalidFrames: http2Bounds.invalidFrames,
     streamResetBurst: http2Bounds.resetBurst,
     streamResetRate: http2Bounds.resetsPerSecond,
-    // As HTTP/1: a server inside may repeat such a field.
+    // A server inside may repeat such a field, and HTTP/1 passes that on.
     strictSingleValueFields: false,
   });
   connections.on('session', (session) => {
@@ -82,6 +82,11 @@ const connect = (server: Server, request: IncomingMessage, response: ServerRespo
   const protocol = protocolOf(request);
   if (protocol !== 'websocket') {
     response.writeHead(protocol === undefined ? 405 : 501).end();
+    return;
+  }
+  // HTTP/1 takes no upgrade with a body either: the bytes of the stream would be both.
+  if (request.headers['content-length'] !== undefined) {
+    response.writeHead(400).end();
     return;
   }
   toUpgradeRequest(request);

@@ -23,7 +23,7 @@ export interface SecureFront {
   close(): void;
 }
 
-/** Another connection has other ends, as long as both are open. */
+/** Two connections that are open have different ends. */
 const toEnds = (socket: Socket): string =>
   [socket.localAddress, socket.localPort, socket.remoteAddress, socket.remotePort].join(' ');
 
@@ -68,7 +68,10 @@ export const createSecureFront = ({
     socket.on('error', () => undefined);
     const ends = toEnds(socket);
     open.set(ends, socket);
-    socket.once('close', () => open.delete(ends));
+    socket.once('close', () => {
+      // The ends may belong to the next connection by now.
+      if (open.get(ends) === socket) open.delete(ends);
+    });
     tls.emit('connection', socket);
   });
   return {

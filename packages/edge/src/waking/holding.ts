@@ -94,6 +94,8 @@ export const createHolding = (options: HoldingOptions): Holding => {
       const { request, response, target, isUpgrade } = held;
       const dormant = await directory.findDormant(target.sandboxId);
       if (dormant === undefined) return undefined;
+      // Its end was before anything here could hear of it.
+      if (response.destroyed || request.socket.destroyed) return 'answered';
       if (
         target.port !== agentPort &&
         passPortRequest(request, response, { target, ports: dormant.ports }) === 'answered'

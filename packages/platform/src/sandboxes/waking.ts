@@ -33,6 +33,8 @@ export interface WakingOptions {
 /** What one or more attempts in a row have met. */
 interface Failure {
   count: number;
+  /** How many of them make the pause longer. */
+  grown: number;
   error: ApiError;
   /** No attempt begins before. */
   nextAt: number;
@@ -73,10 +75,15 @@ export const createWaking = (options: WakingOptions): Waking => {
     for (const [one, { nextAt }] of failures) if (now > nextAt + KEPT_MS) failures.delete(one);
     // What is over by itself, or cost nothing but a look, is no reason to wait longer each time.
     if (error.code === 'conflict' || error.code === 'not_found') return;
-    const count = (failures.get(id)?.count ?? 0) + 1;
-    const grown = error.code === 'resource_exhausted' ? 0 : count - 1;
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** grown, LONGEST_PAUSE_MS);
-    failures.set(id, { count, error, nextAt: now + pauseMs });
+    const known = failures.get(id) ?? { count: 0, grown: 0 };
+    const count = known.count + 1;
+    // A limit that was reached says nothing of the sandbox.
+    const grown = error.code === 'resource_exhausted' ? known.grown : known.grown + 1;
+    const pauseMs =
+      error.code === 'resource_exhausted'
+        ? FIRST_PAUSE_MS
+        : Math.min(FIRST_PAUSE_MS * 2 ** (grown - 1), LONGEST_PAUSE_MS);
+    failures.set(id, { count, grown, error, nextAt: now + pauseMs });
     log.warn('traffic could not resume a sandbox', { sandboxId: id, attempts: count, pauseMs, error });
   };
 

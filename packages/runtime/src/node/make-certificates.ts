@@ -55,12 +55,19 @@ export async function makeAuthority({
   return { cert: toPem(cert), key: await toKeyPem(keys.privateKey) };
 }
 
-/** Name constraints (RFC 5280, 4.2.1.10), which the library has no class for: a subtree of DNS names that are permitted. */
+/**
+ * Name constraints (RFC 5280, 4.2.1.10), which the library has no class for: a subtree of DNS names that are permitted, and all addresses,
+ * which are excluded.
+ */
 function constrainNames(domain: string): Extension {
+  // DER: a length from 128 on has a byte before it that says how many bytes it takes.
   const wrap = (tag: number, content: Buffer): Buffer =>
-    Buffer.concat([Buffer.from([tag, content.length]), content]);
-  const subtree = wrap(0x30, wrap(0x82, Buffer.from(domain)));
-  return new Extension('2.5.29.30', true, new Uint8Array(wrap(0x30, wrap(0xa0, subtree))));
+    Buffer.concat([Buffer.from([tag, ...(content.length < 128 ? [] : [0x81]), content.length]), content]);
+  const names = wrap(0x30, wrap(0x82, Buffer.from(domain)));
+  // An address and its mask, of both lengths; a mask of zeros means every address.
+  const addresses = [8, 32].map((length) => wrap(0x30, wrap(0x87, Buffer.alloc(length))));
+  const content = Buffer.concat([wrap(0xa0, names), wrap(0xa1, Buffer.concat(addresses))]);
+  return new Extension('2.5.29.30', true, new Uint8Array(wrap(0x30, content)));
 }
 
 /** The longest domain for `makeAuthority` and `makeServerCertificate`. */

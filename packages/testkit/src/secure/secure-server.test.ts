@@ -92,3 +92,10 @@ it('reads its certificate again when the files change, keeps it when they are br
   expect((await ask(session, { ':path': '/v2/sandboxes' })).status).toBe(200);
   session.destroy();
 });
+
+it('stops while a client keeps a connection of HTTP/2 open, and ends it', { timeout: 60_000 }, async () => {
+  const session = await open();
+  const closed = once(session, 'close');
+  await stack.stop();
+  await closed;
+});

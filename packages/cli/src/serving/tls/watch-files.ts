@@ -25,13 +25,14 @@ export function watchFiles(paths: readonly string[], onChange: () => void): () =
         watcher.close();
         watchers.delete(folder);
       }
-    for (const folder of folders)
+    for (const folder of folders) {
       if (!watchers.has(folder)) {
-        const watcher = watch(folder, changed);
-        // A folder that is removed is watched no longer.
+        const watcher = tryWatch(folder, changed);
+        if (watcher === undefined) continue;
         watcher.on('error', () => watchers.delete(folder));
         watchers.set(folder, watcher);
       }
+    }
   };
   follow();
   return () => {
@@ -39,6 +40,15 @@ export function watchFiles(paths: readonly string[], onChange: () => void): () =
     for (const watcher of watchers.values()) watcher.close();
   };
 }
+
+/** None for a folder that is gone, or beyond the limit of watches: the next change of another folder tries again. */
+const tryWatch = (folder: string, changed: () => void): FSWatcher | undefined => {
+  try {
+    return watch(folder, changed);
+  } catch {
+    return undefined;
+  }
+};
 
 /** The folder of the file that a path leads to; none while a program replaces it. */
 const findTarget = (path: string): string[] => {
