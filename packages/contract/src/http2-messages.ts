@@ -28,7 +28,7 @@ export const createMessages = ({ Http2ServerRequest, Http2ServerResponse }: type
       return this;
     }
   }
-  // Not there at all; the types promise it as a field, which an accessor may not replace.
+  // Node's response has no such property; the types promise a field, which an accessor may not replace.
   Object.defineProperty(Response.prototype, 'destroyed', {
     get(this: Response): boolean {
       return this.stream.destroyed;

@@ -15,7 +15,7 @@ export interface ServerCertificate {
 
 /** Accepts connections with TLS for a server that speaks HTTP. */
 export interface SecureFront {
-  /** To be told where to listen. It has a `connection` for each before TLS begins. */
+  /** The caller lets this server listen. Its event `connection` comes before TLS begins. */
   readonly listener: TcpServer;
   /** New connections get that certificate; those that are open go on. Throws, and keeps the old one, when it is not usable. */
   setCertificate(certificate: ServerCertificate): void;

@@ -13,7 +13,7 @@ export interface WaitingPage {
 
 /** Sends the page as far as it is known. It needs no script, so that no policy of the browser prevents it. */
 export const openWaitingPage = (response: ServerResponse, target: Target): WaitingPage => {
-  // Not the page that was asked for: nothing may keep it, and a program takes it for what it is.
+  // This page stands in for the one of the port: no cache may keep it, and a program sees by the status that it waits.
   response.writeHead(503, {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',

@@ -38,7 +38,7 @@ const toMessage = (body: string): string => {
     const { message } = JSON.parse(body) as { message?: unknown };
     if (typeof message === 'string') return message;
   } catch {
-    // Not what a server of skerry answers.
+    // No server of skerry answers like this: the words below have to do.
   }
   return 'the server that owns the sandbox could not resume it';
 };

@@ -14,9 +14,9 @@ const fieldsOf: Readonly<Record<Kind, readonly Field[]>> = {
 
 /** The user name with which Artifact Registry takes the key of a service account as password. */
 const GCP_KEY_USER = '_json_key';
-/** Of the API of IAM. */
+/** The form that the API of IAM documents. */
 const accessKeyIdPattern = /^\w{16,128}$/;
-/** It becomes a part of a host name. */
+/** The region becomes a part of a host name. */
 const regionPattern = /^[a-z0-9]+(?:-[a-z0-9]+)+$/;
 const MAX_REGION_LENGTH = 40;
 

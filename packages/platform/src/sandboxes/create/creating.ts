@@ -24,7 +24,7 @@ export interface Creating {
    * wait for the start command.
    */
   create(request: CreateRequest): Promise<SandboxRow>;
-  /** As `create`, from a capture of a sandbox; all but id, token and time is copied. */
+  /** Creates a sandbox from a capture of another; all but id, token and time is copied. */
   fork(source: SandboxRow, captured: { id: string; timeoutMs: number }): Promise<SandboxRow>;
   /** Whether this process is starting it now. */
   isStarting(id: string): boolean;

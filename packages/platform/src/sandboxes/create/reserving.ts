@@ -96,7 +96,7 @@ export const createReserve = (options: ReserveOptions): Reserve => {
   };
 };
 
-/** For what was deleted since the lookup. */
+/** The error for a template or snapshot that was deleted since the lookup. */
 const toGoneError = (
   reserved: Exclude<SandboxReservation, 'reserved' | 'limit' | 'node_full'>,
   { templateId }: Pick<NewSandbox, 'templateId'>,

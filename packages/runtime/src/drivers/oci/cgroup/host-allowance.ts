@@ -3,9 +3,9 @@ import { oomScorePath, readOpenFilesLimit } from '../../../kernel/inherited-limi
 
 /** The limits that this process can pass on to a sandbox. */
 export interface HostAllowance {
-  /** Of one process. */
+  /** The most files that one process may open. */
   openFiles: number;
-  /** Of all processes of the host. */
+  /** The most files that all processes of the host may open together. */
   fileMax: number;
   /**
    * The lowest `oom_score_adj` that a sandbox may have: 0, or that of this process where the kernel does not lower it.

@@ -92,7 +92,7 @@ export const restoreMemory = async (options: {
         shown: [folder.path, agentDir, emptyDir],
         prepareMounts: () => {
           prepareMounts(host, { folder, emptyDir });
-          // Of several mounts of one file with equal flags, CRIU gives them to the first alone.
+          // CRIU gives the flags of equal mounts of one file to the first mount alone.
           protectNullDevice();
           if (memory.bootId !== undefined) restrictSource(folder.bootId, { readOnly: true });
         },
