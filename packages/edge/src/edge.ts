@@ -44,9 +44,9 @@ export interface EdgeOptions {
 export interface Edge {
   /** Whether a request is addressed to a sandbox, also when the address is malformed. */
   isSandboxRequest(request: IncomingMessage): boolean;
-  /** For `request` and `checkContinue`: answers the request, from inside the sandbox where possible. */
+  /** The listener of `request` and `checkContinue`. It answers the request, from inside the sandbox where possible. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** For `upgrade`: WebSocket, also in a stream of HTTP/2, and any other protocol that the server inside accepts. */
+  /** The listener of `upgrade`. It passes on WebSockets, also in a stream of HTTP/2, and any other protocol that the server inside accepts. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** The requests and upgraded connections that are open now. */
   openStreams(): number;
@@ -54,7 +54,7 @@ export interface Edge {
   close(): Promise<void>;
 }
 
-/** Each uses two file descriptors of the server, which all sandboxes share. */
+/** A request uses two file descriptors of the server, which all sandboxes share. */
 const defaultConnectionLimit = 1000;
 /** The requests for a few sandboxes: each uses one file descriptor, and one more when its sandbox runs. */
 const defaultHeldLimit = 4000;

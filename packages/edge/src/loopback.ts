@@ -7,6 +7,7 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
+import { abortable } from '@skerry/contract/abortable';
 import type { AgentKeys, Directory, PortAccess } from '@skerry/contract/directory';
 import { toReadOptions } from '@skerry/contract/read-options';
 import { createEdge, type Edge, type EdgeOptions } from './edge.ts';
@@ -98,13 +99,7 @@ export const startLoopback = async ({
       return {
         ...(accessToken !== undefined && { accessToken }),
         ports: access,
-        wake: (signal) =>
-          Promise.race([
-            wake(),
-            once(signal, 'abort').then(() => {
-              throw signal.reason;
-            }),
-          ]),
+        wake: (signal) => abortable(wake(), signal),
       };
     },
     onEnd(listener) {

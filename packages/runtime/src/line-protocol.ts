@@ -10,9 +10,9 @@ const maxLineBytes = 8_192;
 
 /** What an answer says beside its success. */
 export interface Answer {
-  /** Of an image that is read. */
+  /** The size of an image that is read. */
   sizeBytes?: number;
-  /** Whether an image is there. */
+  /** Whether the node has the image. */
   found?: boolean;
 }
 

@@ -46,7 +46,7 @@ describe('the certificate for a domain', () => {
     expect(statSync(files.key).mode & 0o777).toBe(0o600);
   });
 
-  it('comes from an authority that nobody believes for other names', async () => {
+  it('comes from an authority whose certificates for other domains clients refuse', async () => {
     await init();
     const authority = readAuthority(dir);
     if (authority === undefined) throw new Error('there is no authority');
@@ -64,7 +64,7 @@ describe('the certificate for a domain', () => {
     expect(readFileSync(first.authority, 'utf8')).toBe(authority);
   });
 
-  it('is not made by the authority of another domain, which nobody would believe', async () => {
+  it('is refused with the authority of another domain, whose certificates for this one clients refuse', async () => {
     await init();
     await expect(init({ domain: 'other.test', renew: true })).rejects.toThrow('is for another domain');
   });

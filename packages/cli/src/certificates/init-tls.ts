@@ -10,8 +10,6 @@ import {
 import { CliError } from '../cli-error.ts';
 import { readAuthority, writePair } from './write-certificates.ts';
 
-const AUTHORITY_DAYS = 3_652;
-
 /** The files of `initTls`, all absolute. */
 export interface TlsFiles {
   domain: string;
@@ -48,7 +46,7 @@ export async function initTls({
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   let authority = readAuthority(folder);
   if (authority === undefined) {
-    authority = await makeAuthority({ days: AUTHORITY_DAYS, domain });
+    authority = await makeAuthority({ domain });
     writePair(folder, 'ca', authority);
   }
   const { subject } = new X509Certificate(authority.cert);

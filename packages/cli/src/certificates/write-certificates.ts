@@ -21,8 +21,6 @@ export interface MadeCertificate {
   expiresAt: Date;
 }
 
-const AUTHORITY_DAYS = 3_652;
-
 /**
  * Writes into a folder, which is made closed to other users: `ca.crt` and `ca.key` unless they are there; a pair for each name,
  * that of `platform` for the platform and each other one for a node; and the pair of the platform when it is missing. Private keys
@@ -53,7 +51,7 @@ export async function writeCertificates({
   };
   let authority = readAuthority(dir);
   if (authority === undefined) {
-    authority = await makeAuthority({ days: AUTHORITY_DAYS });
+    authority = await makeAuthority();
     keep('ca', authority);
   }
   const isPlatformMissing = !names.includes('platform') && !existsSync(join(dir, 'platform.crt'));

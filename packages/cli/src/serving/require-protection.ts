@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { isLoopback } from '@skerry/contract/counted-address';
 import { CliError } from '../cli-error.ts';
 
 /** Throws `CliError` for a port that other machines can reach without TLS, unless that is asked for. */
@@ -10,7 +12,7 @@ export const requireProtection = ({
   tls?: unknown;
   allowsPlainHttp: boolean;
 }): void => {
-  if (tls !== undefined || allowsPlainHttp || isLoopback(host)) return;
+  if (tls !== undefined || allowsPlainHttp || isOfThisHost(host)) return;
   throw new CliError(
     `--host ${host} is open to other machines, which could read keys, tokens and data on the network without TLS`,
     {
@@ -20,5 +22,5 @@ export const requireProtection = ({
 };
 
 /** Whether only this machine can reach it. In doubt it is not: a name may stand for any address. */
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+const isOfThisHost = (host: string): boolean =>
+  host === 'localhost' || (isIP(host) !== 0 && isLoopback(host));

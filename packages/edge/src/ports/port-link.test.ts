@@ -64,7 +64,7 @@ describe('a link to a private port', () => {
   });
 
   it('sets a cookie for TLS alone behind a proxy with TLS', async () => {
-    const answer = await open(`/?skerry_link=${sign()}`, { 'x-forwarded-proto': 'https' });
+    const answer = await open(`/?skerry_link=${sign()}`, { 'x-forwarded-proto': 'https, http' });
     expect(answer.headers['set-cookie']?.[0]).toMatch(/^__Host-skerry_link=.*; Secure$/);
     expect(await ask({ ...own, cookie: `__Host-skerry_link=${sign()}` })).toMatchObject({ status: 200 });
   });

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { isSameSecret } from '@skerry/contract/agent-access';
+import { forwardedProtocol } from '@skerry/contract/forwarded-protocol';
 import type { Target } from '../target.ts';
 
 /** The name of the parameter of a link to a private port, and of the cookie that the link is exchanged for. */
@@ -102,7 +103,7 @@ const isOriginOf = (origin: string, host: string): boolean =>
 
 /** Whether the client uses TLS, also to a proxy that ends it. */
 const isOverTls = ({ socket, headers }: IncomingMessage): boolean =>
-  (socket as Partial<TLSSocket>).encrypted === true || headers['x-forwarded-proto'] === 'https';
+  (socket as Partial<TLSSocket>).encrypted === true || forwardedProtocol(headers) === 'https';
 
 const splitOnce = (text: string, mark: string): [string, string] => {
   const index = text.indexOf(mark);

@@ -7,7 +7,7 @@ import { ask, host, id, net, useLoopback } from '../loopback-client.ts';
 
 useLoopback({ ports: { httpsPorts: [8443] } });
 
-/** Nobody trusts it, and it is of another name. */
+/** The key and certificate of a program: self-signed, and for another host name. */
 const pem = execFileSync(
   'openssl',
   [

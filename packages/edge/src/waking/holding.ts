@@ -94,7 +94,7 @@ export const createHolding = (options: HoldingOptions): Holding => {
       const { request, response, target, isUpgrade } = held;
       const dormant = await directory.findDormant(target.sandboxId);
       if (dormant === undefined) return undefined;
-      // Its end was before anything here could hear of it.
+      // The caller may have left during the lookup, and `close` has no listener yet.
       if (response.destroyed || request.socket.destroyed) return 'answered';
       if (
         target.port !== agentPort &&

@@ -103,7 +103,7 @@ export const createSandboxRunner = (
           if (what?.case === 'start') {
             onStart?.();
             if (endsAll) ending = endAllWith(instance, what.value.pid, { signal });
-            // Awaited below; this marks the rejection as handled.
+            // The rejection is thrown below, where it is awaited: until then this marks it as handled.
             ending?.catch(() => undefined);
           }
           if (what?.case === 'end') ({ exitCode } = what.value);

@@ -106,7 +106,7 @@ const runStart = (
       throw toStartFailure(`failed to run start command '${text}'`, error);
     },
   );
-  // Awaited in races; this marks the rejection as handled.
+  // The caller awaits the rejection in races: until then this marks it as handled.
   failed.catch(() => undefined);
   return { started: Promise.race([begun, failed]), failed, closed: Promise.allSettled([ended]) };
 };

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { forwardedProtocol } from '@skerry/contract/forwarded-protocol';
 
 const hostForm = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
@@ -8,13 +9,12 @@ const hostForm = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
  * believes neither.
  */
 export const toPublicOrigin = (
-  { host = '', 'x-forwarded-proto': forwarded }: IncomingHttpHeaders,
+  headers: IncomingHttpHeaders,
   domain: string | null,
   isSecure = false,
 ): string => {
+  const { host = '' } = headers;
   const name = hostForm.test(host) ? host : (domain ?? 'localhost');
-  const [first] = String(forwarded ?? '').split(',');
-  const given = /^https?$/.exec(first?.trim() ?? '')?.[0];
   const isNamed = domain !== null && !/^localhost(?::|$)/.test(domain) && name === `api.${domain}`;
-  return `${isSecure ? 'https' : (given ?? (isNamed ? 'https' : 'http'))}://${name}`;
+  return `${isSecure ? 'https' : (forwardedProtocol(headers) ?? (isNamed ? 'https' : 'http'))}://${name}`;
 };

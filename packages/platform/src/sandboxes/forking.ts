@@ -4,7 +4,7 @@ import type { Snapshotting } from './snapshotting.ts';
 
 export interface ForkRequest {
   count: number;
-  /** With `filesystem` the copies begin without processes. */
+  /** What is captured: the copies of `filesystem` begin without processes. */
   kind: PauseKind;
   timeoutMs: number;
 }

@@ -1,6 +1,6 @@
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import { createPlaneFixture, type PlaneFixture, plainChoices } from '../testing/plane-fixture.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -93,21 +93,11 @@ describe('snapshotting', () => {
     const snapshot = await make(id, { name: 'prepared' });
     const template = await fixture.store.findTemplate('prepared');
     if (template === undefined) throw new Error('no template');
-    const rest = {
-      metadata: {},
-      envVars: {},
-      secure: true,
-      network: null,
-      ingress: null,
-      autoPause: null,
-      autoResume: false,
-    };
     const begun = await fixture.plane.creating.create({
       template,
       snapshot,
       build: null,
-      timeoutMs: 60_000,
-      ...rest,
+      ...plainChoices,
     });
     expect(begun).toMatchObject({ snapshotId: snapshot.id, templateName: 'prepared', diskMb: 1 });
     const remove = () => fixture.plane.snapshotting.delete({ templateId: template.id });
@@ -119,8 +109,7 @@ describe('snapshotting', () => {
       template,
       snapshot,
       build: null,
-      timeoutMs: 60_000,
-      ...rest,
+      ...plainChoices,
     });
     await expect(again).rejects.toMatchObject({ code: 'not_found' });
     expect(await kept()).toEqual([]);

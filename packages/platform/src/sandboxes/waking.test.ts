@@ -151,7 +151,8 @@ describe('a sandbox that cannot start', () => {
       const seconds = Number((first as { headers: Record<string, string> }).headers['Retry-After']);
       waits.push(seconds);
       const before = resumes();
-      for (let flood = 0; flood < 100; flood += 1) await waking.wake(id).catch(() => {});
+      for (let flood = 0; flood < 100; flood += 1)
+        await expect(waking.wake(id)).rejects.toMatchObject({ code: 'internal' });
       advance(seconds * 1_000 - 1);
       await expect(waking.wake(id)).rejects.toMatchObject({ headers: { 'Retry-After': '1' } });
       expect(resumes()).toBe(before);

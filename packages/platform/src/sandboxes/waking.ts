@@ -78,11 +78,9 @@ export const createWaking = (options: WakingOptions): Waking => {
     const known = failures.get(id) ?? { count: 0, grown: 0 };
     const count = known.count + 1;
     // A limit that was reached says nothing of the sandbox.
-    const grown = error.code === 'resource_exhausted' ? known.grown : known.grown + 1;
-    const pauseMs =
-      error.code === 'resource_exhausted'
-        ? FIRST_PAUSE_MS
-        : Math.min(FIRST_PAUSE_MS * 2 ** (grown - 1), LONGEST_PAUSE_MS);
+    const grows = error.code !== 'resource_exhausted';
+    const grown = known.grown + (grows ? 1 : 0);
+    const pauseMs = grows ? Math.min(FIRST_PAUSE_MS * 2 ** (grown - 1), LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
     failures.set(id, { count, grown, error, nextAt: now + pauseMs });
     log.warn('traffic could not resume a sandbox', { sandboxId: id, attempts: count, pauseMs, error });
   };

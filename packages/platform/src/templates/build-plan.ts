@@ -18,6 +18,16 @@ export interface BuildPlan<Source = BuildSource> extends StagePlan<Source> {
   exposedPorts: readonly number[];
 }
 
+/** A build that names no start command. */
+export const noStartCommand = {
+  startCmd: undefined,
+  readyCmd: undefined,
+  entrypoint: undefined,
+  command: undefined,
+  healthcheck: undefined,
+  exposedPorts: [],
+} as const satisfies Partial<BuildPlan>;
+
 /** One stage of a build. */
 export interface StagePlan<Source = BuildSource> {
   source: Source;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRandomIds } from '../ids.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
-import type { BuildPlan } from './build-plan.ts';
+import { type BuildPlan, noStartCommand } from './build-plan.ts';
 import { MAX_UNFINISHED } from './building.ts';
 
 let fixture: PlaneFixture;
@@ -21,12 +21,7 @@ const plan: BuildPlan = {
   forcedStep: undefined,
   usesConfig: false,
   stages: [],
-  startCmd: undefined,
-  readyCmd: undefined,
-  entrypoint: undefined,
-  command: undefined,
-  healthcheck: undefined,
-  exposedPorts: [],
+  ...noStartCommand,
 };
 
 it('a build whose end could not be recorded gets its own reason as soon as it can', async () => {

@@ -46,6 +46,18 @@ export interface PlaneFixture {
   close(): Promise<void>;
 }
 
+/** What a create chooses when it names nothing but what it begins with. */
+export const plainChoices = {
+  timeoutMs: 60_000,
+  metadata: {},
+  envVars: {},
+  secure: true,
+  network: null,
+  ingress: null,
+  autoPause: null,
+  autoResume: false,
+};
+
 export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-plane-'));
   const store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
@@ -95,17 +107,9 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       network = null,
       ingress = null,
     } = {}) => {
-      const rest = {
-        snapshot: null,
-        build: null,
-        metadata: {},
-        envVars: { A: 'b' },
-        secure: true,
-        network,
-        autoResume,
-        ingress,
-      };
-      return (await fixture.plane.creating.create({ template, timeoutMs, autoPause, ...rest })).id;
+      const choices = { ...plainChoices, timeoutMs, autoPause, autoResume, network, ingress };
+      const from = { template, snapshot: null, build: null, envVars: { A: 'b' } };
+      return (await fixture.plane.creating.create({ ...choices, ...from })).id;
     },
     addStarted: async (name, { readyCmd, hasCheckpoint = false }) => {
       const { plane, runtime: on } = fixture;

@@ -29,15 +29,18 @@ const DAY_MS = 86_400_000;
 /** Clocks of machines differ a little. */
 const EARLY_MS = 3_600_000;
 
+/** Ten years: everything that trusts an authority has to be given the next one by hand. */
+const AUTHORITY_DAYS = 3_652;
+
 /** The common name of an authority, for nodes unless there is a domain. */
 export const toAuthorityName = (domain = 'nodes'): string => `skerry ${domain}`.slice(0, 64);
 
 /** Makes an authority that signs the certificates of one installation. With a domain, clients believe it for that and the names below alone. */
 export async function makeAuthority({
-  days,
+  days = AUTHORITY_DAYS,
   now = Date.now(),
   domain,
-}: Validity & { domain?: string }): Promise<CertificateWithKey> {
+}: Partial<Validity> & { domain?: string } = {}): Promise<CertificateWithKey> {
   const keys = await makeKeys();
   const cert = await X509CertificateGenerator.createSelfSigned({
     ...toPeriod({ days, now }),

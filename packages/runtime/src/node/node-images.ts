@@ -70,7 +70,7 @@ export function createRemoteImages(options: {
 async function send(body: Readable, socket: TLSSocket): Promise<void> {
   const sent = pipeline(body, socket, { end: false });
   const answered = readAnswer(socket);
-  // Awaited below. This marks the rejection of the one that comes second as handled: the first is thrown.
+  // The first rejection is thrown below; this marks the second one, which has the same cause, as handled.
   for (const end of [sent, answered]) end.catch(() => undefined);
   await Promise.race([sent, answered]);
   await answered;

@@ -259,8 +259,8 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * A URL that opens a private port in a browser, which gets a cookie for that port in exchange. Whoever has the URL can open the port
-   * until it expires. Throws `InvalidArgumentError` when the ports are public, and for a longer time than a day.
+   * A URL that opens a private port in a browser. The server answers it with a cookie for that port. Anyone with the URL can open the port
+   * until the URL expires. Throws `InvalidArgumentError` when the ports are public, and for a longer time than a day.
    */
   async getPrivateUrl(port: number, { expiresInMs }: PrivateUrlOptions = {}): Promise<string> {
     const url = this.getUrl(port);

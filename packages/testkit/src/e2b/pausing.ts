@@ -19,8 +19,8 @@ export function pausingScenario(ask: Ask): void {
       background: true,
       timeoutMs: 0,
     });
-    // It runs until its sandbox is killed, which is how it ends.
-    counter.wait().catch(() => {});
+    // The kill of the sandbox ends the command, so this wait always rejects.
+    counter.wait().catch(() => undefined);
     await expect.poll(() => before.files.exists('count')).toBe(true);
     expect(await pause(before)).toBe(true);
     expect(await pause(before)).toBe(false);

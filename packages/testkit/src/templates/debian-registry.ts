@@ -190,6 +190,7 @@ function hashPassword(password: string): string {
 async function waitForAnswer(server: ChildProcess, url: string): Promise<void> {
   for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(20)) {
     if (server.exitCode !== null) throw new Error(`docker-registry ended with ${server.exitCode}`);
+    // A registry that does not listen yet refuses the connection: the loop asks again.
     const response = await fetch(url).catch(() => undefined);
     if (response?.ok || response?.status === 401) return;
   }

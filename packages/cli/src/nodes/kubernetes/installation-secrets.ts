@@ -13,8 +13,6 @@ export interface SecretNames {
   server: string;
 }
 
-const AUTHORITY_DAYS = 3_652;
-
 /** The Secrets of one namespace. */
 export interface InstallationSecrets {
   /** Undefined as long as another program has not made it. */
@@ -63,7 +61,7 @@ export const createInstallationSecrets = (
   const ensureAuthority = async (): Promise<CertificateWithKey> => {
     const found = await readAuthority();
     if (found !== undefined) return found;
-    const { cert, key } = await makeAuthority({ days: AUTHORITY_DAYS });
+    const { cert, key } = await makeAuthority();
     const data = { 'tls.crt': cert, 'tls.key': key };
     await core.createNamespacedSecret({
       namespace,

@@ -8,6 +8,7 @@ import { receiveBody } from '../../http/receive-body.ts';
 import { createValidators } from '../../http/validate.ts';
 import { type TemplateImages, UnusableImageError } from '../../images/template-images.ts';
 import { emptyRunConfig } from '../../store/build-rows.ts';
+import { noStartCommand } from '../../templates/build-plan.ts';
 import { createToRootfs } from '../../templates/to-rootfs.ts';
 import type { ContextStore } from '../../templates/uploads/context-store.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from '../new-build.ts';
@@ -56,15 +57,6 @@ export const serveImages = (server: FastifyInstance, services: ImageServices): v
   });
 };
 
-const noCommands = {
-  startCmd: undefined,
-  readyCmd: undefined,
-  entrypoint: undefined,
-  command: undefined,
-  healthcheck: undefined,
-  exposedPorts: [],
-};
-
 type LoadQuery = NewBuildBody & { name: string; image?: string };
 
 /** Receives an archive, and begins a build of the image in it. */
@@ -82,7 +74,7 @@ const createLoad = ({ store, building, diskMb, imports }: ImageServices, query: 
     const hold = imports.hold([hash]);
     const release = (): void => {
       hold();
-      // What stays is removed at the next occasion.
+      // A failure leaves the archive, which the collection after the next build removes.
       imports.collect().catch(() => undefined);
     };
     try {
@@ -95,7 +87,7 @@ const createLoad = ({ store, building, diskMb, imports }: ImageServices, query: 
       const source = { kind: 'archive' as const, path: imports.toPath(hash), image: query.image, release };
       const none = { steps: [], stepsBefore: 0, cacheableSteps: 0, forcedStep: undefined };
       const stage = { source, ...none, usesConfig: false };
-      await building.start(build, { ...stage, stages: [], ...noCommands });
+      await building.start(build, { ...stage, stages: [], ...noStartCommand });
       return toBuildRequested(build, template);
     } catch (error) {
       release();

@@ -1,6 +1,6 @@
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPlaneFixture, type PlaneFixture } from '../../testing/plane-fixture.ts';
+import { createPlaneFixture, type PlaneFixture, plainChoices } from '../../testing/plane-fixture.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -8,17 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const rest = {
-  snapshot: null,
-  timeoutMs: 60_000,
-  metadata: {},
-  envVars: {},
-  secure: true,
-  network: null,
-  ingress: null,
-  autoPause: null,
-  autoResume: false,
-};
+const rest = { ...plainChoices, snapshot: null };
 
 describe('a create from a template with a start command', () => {
   it('begins with the checkpoint, which is then on its record', async () => {

@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { StartCommands } from '../../store/build-rows.ts';
-import type { BuildPlan } from '../build-plan.ts';
+import { type BuildPlan, noStartCommand } from '../build-plan.ts';
 import { type ImageCommand, inheritStart } from './inherit-start.ts';
 
 const place = { user: 'worker', workdir: '/srv', env: { A: 'b' } };
 const inherited = { startCmd: 'serve', readyCmd: 'check', user: 'user', workdir: '/home/user', env: {} };
-const none = {
-  startCmd: undefined,
-  readyCmd: undefined,
-  entrypoint: undefined,
-  command: undefined,
-  healthcheck: undefined,
-  exposedPorts: [],
-};
 const noCommand = { entrypoint: [], command: [], healthcheck: [], exposedPorts: [] };
 const inherit = (
   own: Partial<Omit<BuildPlan, 'stages'>>,
@@ -20,7 +12,7 @@ const inherit = (
   image: ImageCommand = noCommand,
 ) =>
   inheritStart(
-    { ...none, ...own },
+    { ...noStartCommand, ...own },
     { place: { ...place, buildArgs: { SECRET: 's' } }, inherited: from, image },
   );
 

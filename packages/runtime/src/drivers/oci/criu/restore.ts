@@ -71,7 +71,7 @@ export const restoreMemory = async (options: {
     options.meanwhile();
     return writeFd;
   });
-  // Awaited below; this marks the rejection as handled.
+  // The rejection is thrown below, where it is awaited: until then this marks it as handled.
   livenessFd.catch(() => undefined);
   const restore = async (): Promise<number> => {
     const raised = addRestoreOverhead(limits, { processCount: countProcesses(memory.images) });
@@ -127,7 +127,7 @@ export const restoreMemory = async (options: {
   } catch (error) {
     // A failed preparation is the error that is thrown, and there is no pipe.
     (await prepared.catch(() => undefined))?.line.close();
-    // The first process may have ended, and its network with it.
+    // The first process may have ended, and its network with it: then no packets have to be let through.
     await packets?.end().catch(() => undefined);
     throw (await hasOomKill(host.cgroups, cgroup.path)) ? toMemoryLimitError(error) : error;
   }

@@ -94,7 +94,7 @@ const gvisor: KnownDifferences = {
   ],
 };
 
-/** By level. */
+/** The differences of each isolation level. */
 export const knownDifferences = { container, gvisor } as const;
 
 /** What is other at `gvisor` at some times alone. */
