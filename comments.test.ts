@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** File → the number of its comments that break a rule today. A number may only become lower. */
+const known = JSON.parse(readFileSync('comments.known.json', 'utf8')) as Record<string, number>;
+
+/** Forms that a comment must not have, with the advice that the failure prints. */
+const rules: { form: RegExp; advice: string }[] = [
+  {
+    form: /^(Of|As|Its|It|They|By|For|With|The same)\b/,
+    advice: 'begin with the noun or with a verb ("Returns …"), not with a word that refers to the code',
+  },
+  {
+    form: /\b([Ww]hoever|[Nn]obody|[Ss]omebody|[Hh]e|[Hh]is|[Hh]im)\b/,
+    advice: 'name the process, caller or user',
+  },
+  { form: /\b(of no use|so many|takes? no new)\b/, advice: 'write "unused", "the number of", "cordoned"' },
+];
+
+interface Comment {
+  /** From 1. */
+  line: number;
+  text: string;
+}
+
+/** Returns the comments of a source file. Consecutive lines of `//` are one comment. */
+function listComments(source: string): Comment[] {
+  const comments: (Comment & { end: number; joins: boolean })[] = [];
+  let open = false;
+  for (const [index, content] of source.split('\n').entries()) {
+    const last = comments.at(-1);
+    if (open && last !== undefined) {
+      last.text += ` ${(content.split('*/')[0] ?? '').replace(/^\s*\*?/, '').trim()}`;
+      open = !content.includes('*/');
+      continue;
+    }
+    const block = /^\s*\/\*+(.*?)(\*\/|$)/.exec(content);
+    const whole = /^\s*\/\/(.*)/.exec(content);
+    const found = block?.[1] ?? whole?.[1] ?? /\S\s+\/\/\s(.*)/.exec(content)?.[1];
+    if (found === undefined) continue;
+    open = block !== null && block[2] === '';
+    if (whole !== null && last?.joins === true && last.end === index - 1) {
+      last.text += ` ${found.trim()}`;
+      last.end = index;
+    } else {
+      comments.push({ line: index + 1, text: found.trim(), end: index, joins: whole !== null });
+    }
+  }
+  return comments.map(({ line, text }) => ({ line, text: text.trim() }));
+}
+
+/** Returns a line for each comment that breaks a rule, with the rule's advice. */
+function findOffenders(source: string): string[] {
+  return listComments(source).flatMap(({ line, text }) => {
+    const rule = rules.find(({ form }) => form.test(text));
+    return rule === undefined ? [] : [`line ${line}: "${text.slice(0, 80)}": ${rule.advice}`];
+  });
+}
+
+const offenders = new Map(
+  ['.', 'packages', 'scripts', 'site', 'bench']
+    .flatMap((root) =>
+      readdirSync(root, { recursive: root !== '.', encoding: 'utf8' }).map((path) => join(root, path)),
+    )
+    .filter((path) => path.endsWith('.ts') && !/node_modules|\/dist\/|\/gen\/|^comments\.test/.test(path))
+    .map((path) => [path, findOffenders(readFileSync(path, 'utf8'))] as const)
+    .filter(([, lines]) => lines.length > 0),
+);
+
+describe('comments', () => {
+  it.each([
+    ['/** Of the host. */', 1],
+    ['/**\n * As `run`,\n * of a set.\n */', 1],
+    ['run(); // It has ended.', 1],
+    ['// Ends the process.\n// It has ended.', 0],
+    ['// Ends the process.\n\n// It has ended.', 1],
+    ['// Ends the process, whoever\n// started it.', 1],
+    ['/** Item. */', 0],
+    ["const url = 'http://It.example';", 0],
+  ])('finds in %j the number of comments that break a rule', (source, count) => {
+    expect(findOffenders(source)).toHaveLength(count);
+  });
+
+  it('has their subject and plain words, but for those in comments.known.json', () => {
+    const wrong = [...offenders]
+      .filter(([path, lines]) => lines.length > (known[path] ?? 0))
+      .map(([path, lines]) => `${path} may have ${known[path] ?? 0} such comments:\n${lines.join('\n')}`);
+    expect(wrong).toEqual([]);
+  });
+
+  it('lists in comments.known.json no more than there are', () => {
+    const stale = Object.entries(known)
+      .filter(([path, count]) => (offenders.get(path)?.length ?? 0) < count)
+      .map(([path]) => `${path}: lower the number to ${offenders.get(path)?.length ?? 0}`);
+    expect(stale).toEqual([]);
+  });
+});
