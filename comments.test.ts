@@ -12,7 +12,7 @@ const rules: { form: RegExp; advice: string }[] = [
     advice: 'begin with the noun or with a verb ("Returns …"), not with a word that refers to the code',
   },
   {
-    form: /\b([Ww]hoever|[Nn]obody|[Ss]omebody|[Hh]e|[Hh]is|[Hh]im)\b/,
+    form: /\b([Ww]hoever|(?<!`)[Nn]obody|[Ss]omebody|[Hh]e|[Hh]is|[Hh]im)\b/,
     advice: 'name the process, caller or user',
   },
   { form: /\b(of no use|so many|takes? no new)\b/, advice: 'write "unused", "the number of", "cordoned"' },

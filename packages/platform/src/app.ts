@@ -67,7 +67,7 @@ export interface PlatformOptions {
   contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes' | 'maxTotalBytes'> | undefined;
   /** Where builds keep what `RUN --mount=type=cache` has; without it these caches are empty in each command. */
   mountCaches?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
-  /** Of `ensureSecret`. */
+  /** The secret that `ensureSecret` returned. */
   secret: string;
   /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */
   domain: string | null;
@@ -108,7 +108,7 @@ export interface Platform {
 
 /** How long a cache of commands stays that no build uses: as long as other results of builds. */
 const KEPT_CACHE_MS = 30 * 24 * 60 * 60_000;
-/** As large as an image may be. */
+/** The largest image that can be uploaded. */
 const MAX_IMPORT_BYTES = 16 * 2 ** 30;
 
 export const createPlatform = (options: PlatformOptions): Platform => {

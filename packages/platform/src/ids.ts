@@ -5,7 +5,7 @@ export interface Ids {
   templateId(): string;
   /** A UUID without its dashes: `toBuildId` makes the form that callers see. */
   snapshotId(): string;
-  /** As `snapshotId`. */
+  /** A UUID without its dashes, in the form of `snapshotId`. */
   buildId(): string;
 }
 

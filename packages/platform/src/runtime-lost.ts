@@ -2,7 +2,7 @@ import { ApiError } from '@skerry/contract/error';
 import { RuntimeLostError } from '@skerry/runtime';
 import { NodeUnreachableError } from './hosts/unreachable.ts';
 
-/** By then the process of the driver has most likely restarted. */
+/** The process of the driver has most likely restarted after this time. */
 const RETRY_SECONDS = '1';
 
 /** The headers of the response to a call that `cause` interrupted: when to retry, where that helps. */

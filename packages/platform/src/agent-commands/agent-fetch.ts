@@ -8,7 +8,9 @@ const BODILESS = new Set([204, 205, 304]);
 
 /** The longest body of an answer, and the longest message of a stream. */
 export const MAX_ANSWER_BYTES = 4 * 2 ** 20;
-/** Of requests that are answered by a stream of messages, whose reader bounds each. */
+/**
+ * The content type of streamed answers begins with this. Their reader limits the size of each message itself.
+ */
 const STREAM_TYPE = 'application/connect+';
 
 /**
@@ -69,7 +71,7 @@ const toResponse = (response: IncomingMessage, maxBytes: number): Response => {
   return new Response(body as ReadableStream<Uint8Array>, made);
 };
 
-/** Passes bytes on, and fails after so many. */
+/** Passes bytes on, and fails once there are more than `maxBytes`. */
 const createBound = (maxBytes: number): Transform => {
   let passedBytes = 0;
   return new Transform({

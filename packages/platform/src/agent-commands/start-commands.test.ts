@@ -63,7 +63,7 @@ it.each([
     isReady = true;
   });
   const beganAt = clock.elapsed();
-  // It may look at its ports from time to time: a timer stands for each wait.
+  // The wait for the ports may sleep between two looks: advance the clock to the next timer each time.
   while (!isReady) {
     if (timers.size > 0) {
       expect(clock.elapsed() - beganAt).toBeLessThan(20_000);

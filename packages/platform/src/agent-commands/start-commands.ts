@@ -72,7 +72,7 @@ export const startAndWait = async (commands: StartCommands, options: StartOption
     throw error;
   } finally {
     settled.abort(new Error('the wait for the start command is over'));
-    // With this connection open, its sandbox could not be captured with memory.
+    // Wait until the connection is closed: an open one makes a capture of the sandbox with memory fail.
     await command?.closed;
   }
 };
@@ -99,7 +99,7 @@ const runStart = (
       if (status !== 0)
         throw new StartFailedError(`failed to run start command '${text}': exit status ${status}`);
       if (!mayEnd) throw new StartEndedError('the start command has ended');
-      // It has left its work to others, as a daemon does.
+      // Never settle: a command that may end with 0 has left a daemon running, so nothing has failed.
       return new Promise<never>(() => undefined);
     },
     (error: unknown) => {

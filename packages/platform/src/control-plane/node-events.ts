@@ -91,7 +91,7 @@ export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
       return (await store.countSandboxes({ states: ALL_STATES, ids, nodes: [node] })) === 0;
     },
     check: async () => {
-      // What other servers have ended may have left copies of no use.
+      // Copies of sandboxes that other servers have ended may be left in the blob store.
       if (hosts.isBuilder) storing?.soon();
       await remote.check();
     },

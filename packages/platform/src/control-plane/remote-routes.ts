@@ -89,7 +89,7 @@ export const createRemoteRoutes = ({
       );
       for (const [id, runId] of asked) {
         const isOver = running.get(id) !== runId;
-        // Of its own sandboxes this server notices the end itself.
+        // Leave the end of sandboxes of this server to the server's own runtime events.
         if ((isOver || live.has(id)) && followed.get(id) === runId) followed.delete(id);
         if (isOver && !live.has(id)) end(id, runId);
       }

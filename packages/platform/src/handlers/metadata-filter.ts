@@ -10,7 +10,7 @@ const decode = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {
-    // It throws only URIError, for a percent sign that starts no valid sequence.
+    // `decodeURIComponent` throws only URIError, for a percent sign that starts no valid sequence.
     return text;
   }
 };

@@ -14,7 +14,7 @@ export type NewBuildBody = Partial<components['schemas']['BuildRequestV2']> & {
 
 /** The document requires it. */
 const MIN_MEMORY_MB = 128;
-/** Of the disk of a sandbox, the share that its file system leaves to files. */
+/** The part of a sandbox's disk that its file system leaves to files. */
 const FREE_SHARE = 0.9;
 
 export interface NewBuildBounds {

@@ -4,7 +4,7 @@ import type { ReachableNode } from './fleet-hosts.ts';
 /** A node of this server, as the choice sees it. */
 export interface BuildCandidate {
   name: string;
-  /** Why it takes no new sandboxes; undefined: it does. */
+  /** The reason why no new sandbox is placed on the node; undefined: new sandboxes are placed there. */
   obstacle: string | undefined;
 }
 

@@ -51,7 +51,10 @@ export interface FleetImagesOptions {
 
 /** The images of templates of all nodes. */
 export interface FleetImages {
-  /** As on one machine; paths are those of no node until `toNodePath`. An image is on the nodes that have needed it. */
+  /**
+   * The images as one machine would have them. Their paths exist on no node until `toNodePath` has translated
+   * them: an image is only on nodes that have needed it.
+   */
   templates: TemplateImages;
   /**
    * The path of an image on a node, which gets it from another one first when it lacks it, or else from the blob store: once, for all
@@ -83,7 +86,7 @@ export const createFleetImages = ({
   others: listOthers = () => [],
   openCopy = async () => undefined,
 }: FleetImagesOptions): FleetImages => {
-  /** By node, what it is known to have. */
+  /** Node → the images that it is known to have. */
   const known = new Map<string, Set<string>>();
   const copying = new Map<string, Promise<void>>();
 

@@ -49,7 +49,10 @@ export const createFleet = (options: FleetOptions): Fleet => {
     ...(others?.features() ?? []),
   ]);
 
-  /** Why a node takes no new sandbox. `level` is that of all nodes: callers find it once, not for each node. */
+  /**
+   * Returns the reason why no new sandbox is placed on a node; undefined when there is none. `level` is that
+   * of all nodes: callers find it once, not for each node.
+   */
   const toObstacle = (
     { name, isUp, isReady, runtime }: Member,
     level: Features['level'],

@@ -16,7 +16,7 @@ export interface NodeLink {
   readonly runtime: Runtime | undefined;
   /** The images there; undefined until the node has answered for the first time. */
   readonly images: NodeImages | undefined;
-  /** Its snapshots in the blob store; undefined without one. */
+  /** The node's snapshots in the blob store; undefined without a blob store. */
   readonly snapshots?: NodeSnapshots | undefined;
   /** The names in a folder of the node, and the space that each takes; undefined until it has answered. */
   readonly measureFolder?: MeasureFolder | undefined;
@@ -73,7 +73,7 @@ export const createMember = (options: MemberOptions): Member => {
   let problem: string | undefined;
   let isUp = false;
   let isReady = false;
-  /** It answers, and works with another version of servers only. */
+  /** Whether the node answers, but works only with another version of servers. */
   let isRefusing = false;
   let notedAt = Number.NEGATIVE_INFINITY;
   /** Counts the times that it came, so that a round that began before it left is not taken for a later one. */

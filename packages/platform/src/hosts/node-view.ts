@@ -7,7 +7,7 @@ import type { OwnedRow } from './other-nodes.ts';
 
 export const noLoad: NodeView['load'] = { placed: 0, memoryMb: 0, others: 0, snapshots: 0 };
 const MIB = 2 ** 20;
-/** What a node uses is recorded in so many steps, so that it is written when it has changed much. */
+/** The used memory of a node is recorded in this number of steps, so that only large changes are written. */
 const USE_STEPS = 20;
 
 export const toRoom = ({ description }: Member) => ({
@@ -19,7 +19,7 @@ export const toRoom = ({ description }: Member) => ({
 export const toUsedMemoryMb = ({ description }: Member): number =>
   Math.ceil((description?.usedMemoryBytes ?? 0) / MIB);
 
-/** The same, for the other servers. */
+/** Returns the used memory as it is recorded for the other servers, rounded to a step. */
 const toRecordedUse = (member: Member): number => {
   const stepMb = toRoom(member).memoryMb / USE_STEPS;
   return stepMb === 0 ? 0 : Math.round(Math.round(toUsedMemoryMb(member) / stepMb) * stepMb);

@@ -31,14 +31,16 @@ export interface OtherNodes {
   toCandidates(nodes: readonly OwnedRow[], level: Features['level']): OtherCandidate[];
   /** False for a node that does not answer its server, as that has recorded. */
   mayAnswer(node: string): Promise<boolean>;
-  /** Of those that were read last. */
+  /** The features of the nodes that were read last. */
   features(): Features[];
   /**
    * The address of the server that owns a node; undefined: it is this one. Throws `unavailable` when no server has the lease, or the one that
    * has it cannot be found.
    */
   serverOf(node: string): Promise<string | undefined>;
-  /** The same of the server that builds templates. */
+  /**
+   * The address of the server that builds templates; undefined: it is this one. Throws as `serverOf` does.
+   */
   builder(): Promise<string | undefined>;
 }
 

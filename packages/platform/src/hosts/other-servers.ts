@@ -20,7 +20,7 @@ export interface OtherServers {
   openDoor(node: string): OpenDoor | undefined;
 }
 
-/** For a server that shares its database with no other one. */
+/** The `OtherServers` of a server that shares its database with no other one. */
 export const NO_SERVERS: OtherServers = {
   serverOf: async () => undefined,
   builder: async () => undefined,

@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** For the database and for the server. */
+/** Lets the same time pass for the database and for the server. */
 const pass = (ms: number): void => {
   databaseNow += ms;
   manual.advance(ms);

@@ -39,7 +39,7 @@ export interface Ownership {
 export const builderLease = '*templates';
 /** Each server has a lease of that kind, by which the others count it. */
 const serverLease = '*server ';
-/** Of the nodes of a server, it gives one of so many away in a round. */
+/** The divisor of the number of nodes that a server gives away in one round. */
 const GIVEN_PART = 20;
 /** Rounds in the time of a lease: two may fail before it expires. */
 const ROUNDS = 3;

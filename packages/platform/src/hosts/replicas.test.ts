@@ -53,7 +53,7 @@ describe('several servers', () => {
     );
     const two = await start('two');
     expect(await two.plane.directory.find(kept.id)).toMatchObject({ runId: kept.runId });
-    // It is not closed: its leases stay until they expire.
+    // The first server is not closed: its leases stay until they expire.
     await pass([two], [['a', 'b']]);
     await expect
       .poll(async () => (await two.hosts.nodes.list()).map(({ state }) => state))

@@ -4,7 +4,10 @@ import type { Copies } from './copies.ts';
 
 /** Snapshots that sandboxes begin with, on other nodes than where they were made. */
 export interface StoredOrigins {
-  /** As `Hosts.homeOf`: null when the blob store has the snapshot, and its node takes no sandboxes. */
+  /**
+   * Resolves as `Hosts.homeOf` does, and with null when the blob store has the snapshot and its node is
+   * cordoned or cannot be reached.
+   */
   homeOf(snapshot: SnapshotRow, options: { staysHere: boolean }): Promise<string | null>;
   /**
    * Resolves when a node has the snapshot, which is there from then on. Rejects with `NodeUnreachableError` and `RuntimeError`.

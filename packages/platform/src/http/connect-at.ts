@@ -9,7 +9,7 @@ import type { Peers } from './forward-calls.ts';
  */
 export type ConnectAt = (address: string, sandbox: { id: string; timeoutMs?: number }) => Promise<void>;
 
-/** As long as a caller waits for a resume at most, with the copy of the files. */
+/** The longest time that a caller waits for a resume, including the copy of the files. */
 const PATIENCE_MS = 15 * 60_000;
 
 /** No key of a caller is there: the other server knows this one by its certificate. */

@@ -17,7 +17,7 @@ export interface OperationDescription {
   parameters: OperationParameter[];
   /** Undefined when the operation takes no JSON body. */
   body: { required: boolean; schema: JsonSchema } | undefined;
-  /** By status; undefined for a response without a JSON body. */
+  /** Status → schema of the response; undefined for a response without a JSON body. */
   responses: Map<number, JsonSchema | undefined>;
 }
 

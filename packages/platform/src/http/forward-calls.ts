@@ -8,7 +8,7 @@ import { ElsewhereError } from '../hosts/elsewhere.ts';
 /** A call of the platform API, as far as it decides which of several servers makes it. */
 export interface Call {
   method: string;
-  /** As fastify writes it: `/sandboxes/:sandboxID`. */
+  /** The path in fastify's form: `/sandboxes/:sandboxID`. */
   pattern: string;
   params: Record<string, string | undefined>;
   query: Record<string, string | undefined>;
@@ -36,7 +36,7 @@ export interface ForwardingOptions {
 
 /** How often the owner of what a call waits for is looked up: one that hangs loses it. */
 const LOOKUP_MS = 2_000;
-/** Of one connection, or made anew for the other. */
+/** Headers that concern one connection only: they are not passed on to the other one. */
 const hopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', 'te']);
 
 /** Makes calls at the servers that own what they are for, after their authentication and before their validation. */

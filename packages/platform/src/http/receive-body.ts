@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { invalid } from '@skerry/contract/error';
 
-/** As long as clients wait. */
+/** The time that clients wait for an upload. */
 const MAX_UPLOAD_MS = 60 * 60_000;
 /** How long the rest of a refused body is read, so that the client gets the answer. */
 const MAX_REST_MS = 1_000;

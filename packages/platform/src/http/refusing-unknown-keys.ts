@@ -1,6 +1,9 @@
 import type { JsonSchema } from './document.ts';
 
-/** The same schema, without references, that also refuses keys which it does not name. A free object stays free. */
+/**
+ * Returns a schema without references that also refuses keys which the given one does not name. A free object
+ * stays free.
+ */
 export const refusingUnknownKeys = (schema: JsonSchema): JsonSchema => {
   const strict = inside(schema);
   return namesKeys(schema) && schema.additionalProperties === undefined

@@ -98,7 +98,7 @@ export interface RegistryImage extends ImageConfig {
 export interface InstallationImage {
   /** Absolute path. */
   rootfs: string;
-  /** Of its content. */
+  /** The digest of the image's content. */
   digest?: string;
 }
 

@@ -14,7 +14,8 @@ export interface Sampling {
   /** Stops sampling; existing samples stay. */
   end(id: string): void;
   /**
-   * Its usage now, at most a second old. Undefined when it does not run; rejects when the runtime cannot measure it.
+   * Measures the usage of a sandbox; a result is at most a second old. Resolves with undefined when the
+   * sandbox does not run; rejects when the runtime cannot measure it.
    */
   measure(id: string): Promise<MetricRow | undefined>;
   /** Samples between two moments, both included; the longer that time, the larger the interval. */

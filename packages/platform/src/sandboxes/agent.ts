@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { NewSandbox } from '../store/rows.ts';
 import { toAgentKeys } from '../tokens.ts';
 
-/** Of sandboxes whose template names none. */
+/** The user of sandboxes whose template names none. */
 export const DEFAULT_USER = 'user';
 
 /**

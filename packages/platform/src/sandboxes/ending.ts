@@ -51,7 +51,7 @@ export interface EndingOptions {
 export const createEnding = (options: EndingOptions): Ending => {
   const { store, hosts, live, transitions, expiry, observation, clock, log } = options;
   const finishing = new Map<string, Promise<void>>();
-  /** Of those that `begin` has taken from the directory, so that the runtime need not be asked for them. */
+  /** The instances that `begin` has taken from the directory. They spare a call to the runtime. */
   const taken = new Map<string, Instance>();
 
   const stop = async ({ id, node }: Placed): Promise<void> => {

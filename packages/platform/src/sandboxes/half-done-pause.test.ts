@@ -7,7 +7,10 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-/** Of a driver that was killed in the middle of a pause: it calls the instance paused, and has still to make that durable. */
+/**
+ * Leaves the state of a driver that was killed in the middle of a pause: the instance is paused, but that is
+ * not durable yet.
+ */
 const leaveHalfDone = async (id: string, pausedWith: 'memory' | 'filesystem') => {
   await fixture.plane.close();
   await fixture.store.changeState(id, {

@@ -18,7 +18,7 @@ export const requireMemory = ({ pause }: Pick<Features, 'pause'>, field: string)
   );
 };
 
-/** As `requirePause`, for a snapshot. */
+/** Throws 501 when this host cannot make snapshots of this kind. */
 export const requireSnapshot = ({ snapshot }: Pick<Features, 'snapshot'>, kind: PauseKind): void =>
   requireCapture(snapshot, kind, { field: 'body.memory', act: 'make snapshots of sandboxes' });
 

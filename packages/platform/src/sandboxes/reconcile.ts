@@ -27,7 +27,7 @@ export interface ReconcileOptions {
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;
-  /** As `listSandboxes` of the store, those that are on no node, or on one for which this server acts. */
+  /** `listSandboxes` of the store, for the sandboxes on no node and on nodes that this server owns. */
   listOwn: Store['listSandboxes'];
   /** Whether the present pause of a sandbox is in the blob store. */
   isStored?: ((row: SandboxRow) => Promise<boolean>) | undefined;
@@ -38,7 +38,10 @@ export interface ReconcileOptions {
 export interface Reconcile {
   /** One round. Resolves when every row is correct; removals may continue after that. */
   run(): Promise<void>;
-  /** Of the instances on a node that the last round has found to be sandboxes of another one now, or of none, those that are still there. */
+  /**
+   * Lists the instances on a node that still exist, although the last round found that their sandboxes are on
+   * another node now, or have ended.
+   */
   listMoved(node: string): Promise<HostedInstance[]>;
   /** Resolves when the instances that a round found without a row are removed. */
   settled(): Promise<void>;
@@ -46,7 +49,10 @@ export interface Reconcile {
 
 /** How long the record of an ended sandbox is kept. */
 const KEEP_ENDED_MS = 30 * 86_400_000;
-/** Of single sandboxes, so that a server that has taken over thousands of them still answers calls meanwhile. */
+/**
+ * The number of concurrent lookups of single sandboxes: a server that has taken over thousands of them still
+ * answers calls meanwhile.
+ */
 const LOOKUPS_AT_A_TIME = 16;
 
 /**

@@ -71,9 +71,7 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
     return resumed;
   };
 
-  /**
-   * For a sandbox that runs again but whose agent cannot be set up: it must stay unreachable, so it is paused again.
-   */
+  /** Pauses a sandbox again that runs, but whose agent cannot be set up: it must stay unreachable. */
   const pauseAgain = async (row: SandboxRow, instance: Instance): Promise<void> => {
     await instance.pause({ memory: row.pausedWith === 'memory' });
     // Another time of the pause: a copy of the former one lacks what has run since.

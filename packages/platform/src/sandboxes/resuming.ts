@@ -42,7 +42,10 @@ export interface Resuming {
    * and the runtime cannot do so. Of several servers, rejects with `ElsewhereError` when another one has to do it.
    */
   connect(id: string, request: ResumeRequest): Promise<{ row: SandboxRow; wasPaused: boolean }>;
-  /** As `connect`, but rejects with `conflict` when the sandbox is running at the time of the call. */
+  /**
+   * Resumes a paused sandbox. Rejects as `connect` does, and with `conflict` when the sandbox is running at
+   * the time of the call.
+   */
   resume(id: string, request: ResumeRequest): Promise<SandboxRow>;
 }
 

@@ -60,7 +60,7 @@ export interface Snapshotting {
    * snapshot is left then, or its removal is in progress.
    */
   checkpoint(hosted: HostedInstance, build: BuildRow): Promise<string>;
-  /** As `checkpoint`, of the files alone. */
+  /** Captures the files alone, otherwise as `checkpoint` does. */
   captureFiles(hosted: HostedInstance, build: BuildRow): Promise<string>;
   /** Gives up a capture: it is removed unless it has become ready with its build, or in the cache. */
   release(id: string): Promise<void>;

@@ -42,7 +42,7 @@ export const toStartError = (step: string, cause: unknown): ApiError => {
   });
 };
 
-/** For a paused sandbox, which can continue on its own node only. */
+/** Returns the error for a paused sandbox that can continue only on its own node, which is full. */
 export const nodeFull = (node: string | null): ApiError =>
   new ApiError('unavailable', `node "${node}", on which the sandbox is paused, has no place for it now`, {
     reason: 'sandbox_capacity_unavailable',

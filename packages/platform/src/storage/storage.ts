@@ -220,7 +220,7 @@ export const createStorage = (options: StorageOptions): Storage => {
       const after = await measure();
       const removed = before.flatMap(({ kind, node, ...had }) => {
         const has = after.find((usage) => usage.kind === kind && usage.node === node);
-        // Its node does not answer any more.
+        // Skip what cannot be measured now: its node no longer answers.
         if (has === undefined) return [];
         const count = Math.max(0, had.count - has.count);
         const sizeBytes = Math.max(0, had.sizeBytes - has.sizeBytes);

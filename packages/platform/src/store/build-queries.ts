@@ -135,7 +135,7 @@ export const createBuildQueries = (db: Database, { sealing }: { sealing: Sealing
 
   findBuild: (id: string) => findRow(db, id),
 
-  /** Of a template, newest first, ties by id; only those after that position. */
+  /** Lists the builds of a template that come after that position, newest first, ties by id. */
   listBuilds: (
     templateId: string,
     { limit, after }: { limit: number; after?: { createdAt: number; id: string } },
@@ -191,7 +191,10 @@ export const createBuildQueries = (db: Database, { sealing }: { sealing: Sealing
   ): Promise<BuildLogRow[]> =>
     selectLog(db, id, levels).orderBy('position').offset(offset).limit(limit).execute(),
 
-  /** By time, those of one millisecond in the order of their writing, or all in the opposite order. */
+  /**
+   * Reads entries by time, and those of one millisecond in the order of their writing; or all in the opposite
+   * order.
+   */
   pageBuildLog: (id: string, { levels, ...page }: BuildLogQuery & LogPage): Promise<BuildLogRow[]> =>
     readLogPage(page, ({ from, to, limit }) => {
       let query = selectLog(db, id, levels).orderBy('at', page.order).orderBy('position', page.order);

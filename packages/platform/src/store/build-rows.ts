@@ -16,7 +16,7 @@ export interface NewBuild {
 
 /** How the processes of a template run, as the config of an image says it. */
 export interface RunConfig {
-  /** By name or number, optionally with `:` and a group. Empty: nothing names one. */
+  /** A name or a number, optionally with `:` and a group. Empty: nothing names one. */
   user: string;
   /** Absolute. Empty: nothing names one. */
   workdir: string;
@@ -29,7 +29,7 @@ export const emptyRunConfig: RunConfig = { user: '', workdir: '', env: {} };
 export interface BuildConfig {
   /** The environment that its image sets, which sandboxes have. */
   env: Record<string, string>;
-  /** As its last step has left it: builds on it begin so. */
+  /** The settings after the last step of the build: builds on top of it start with them. */
   runConfig: RunConfig;
   start: StartCommands | null;
 }
@@ -72,7 +72,7 @@ export interface StartCommands {
   readyWords?: readonly string[];
   /** Without `readyCmd`: the TCP ports on which the start command listens when it is ready. */
   exposedPorts?: readonly number[];
-  /** By name or number, optionally with `:` and a group. */
+  /** A name or a number, optionally with `:` and a group. */
   user: string;
   /** Absolute, or `~` for the home of the user. */
   workdir: string;

@@ -81,7 +81,7 @@ export async function createTable(
     indexes = {},
   }: {
     columns: Record<string, Kind | `${Kind}?`>;
-    /** Of several columns or one; without it the rows are numbered by `id`. */
+    /** The column or columns of the primary key; without it the rows are numbered by `id`. */
     key?: string[];
     /** Columns, with the tables whose `id` they name. */
     references?: Record<string, string>;

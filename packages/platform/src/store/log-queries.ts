@@ -26,7 +26,7 @@ export const insertLogEntries = async (db: Database, entries: readonly NewLogEnt
 const contains = (text: string) => (eb: ExpressionBuilder<Schema, 'sandboxLogs'>) =>
   eb.or([
     eb(eb.fn<number>('instr', ['message', eb.val(text)]), '>', 0),
-    // As JSON stores it between the quotes of the fields.
+    // The text as JSON writes it between the quotes of a field.
     eb(eb.fn<number>('instr', ['fields', eb.val(JSON.stringify(text).slice(1, -1))]), '>', 0),
   ]);
 
@@ -49,7 +49,7 @@ const dropOutdated = async (db: Database, before: number): Promise<void> => {
   }
 };
 
-/** Removes the oldest entries of agents until so many bytes are freed. Entries of the platform stay. */
+/** Removes the oldest entries of agents until that number of bytes is freed. Entries of the platform stay. */
 const dropOldest = async (db: Database, bytes: number, sandboxId?: string): Promise<void> => {
   let query = selectOldest(db).where('logger', '!=', PLATFORM_LOGGER);
   if (sandboxId !== undefined) query = query.where('sandboxId', '=', sandboxId);
@@ -144,8 +144,8 @@ export const createLogQueries = (db: Database) => ({
     }),
 
   /**
-   * Removes entries that are too old and, the oldest first, entries of agents beyond so many bytes of one sandbox, and
-   * of all.
+   * Removes entries that are too old, and the oldest entries of agents while those of one sandbox, or of all,
+   * have more bytes than allowed.
    */
   deleteLogEntries: async ({
     before,

@@ -296,7 +296,8 @@ export const createSandboxQueries = (
       .orderBy('startedAt', order)
       .orderBy('id', order);
     if (after !== undefined) {
-      // As a pair: an index finds where it begins, which it does not for conditions joined by "or".
+      // Compare a pair: an index finds where the pair begins, which it does not for conditions joined by
+      // "or".
       query = query.where((eb) =>
         eb(eb.refTuple('startedAt', 'id'), beyond, eb.tuple(after.startedAt, after.id)),
       );
@@ -305,7 +306,7 @@ export const createSandboxQueries = (
     return query.execute();
   },
 
-  /** Of those ids, the sandboxes that run, with their runs. */
+  /** Lists those of the given sandboxes that are running, with their runs. */
   listRuns: async (
     ids: readonly string[],
   ): Promise<{ id: string; runId: string | null; node: string | null }[]> => {

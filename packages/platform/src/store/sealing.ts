@@ -14,7 +14,10 @@ const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Of most sandboxes; it takes no time to open. */
+/**
+ * The JSON of an object without members, which most sandboxes have: it is stored as it is, so opening it
+ * takes no time.
+ */
 const EMPTY = '{}';
 
 /** A sealed text is the nonce, the encrypted JSON and its tag, as base64; that of an object without members is plain. */

@@ -134,7 +134,7 @@ export const createSnapshotQueries = (db: Database) => ({
   findTagOf: (id: string): Promise<TaggedSnapshot | undefined> =>
     selectTagged(db).where('snapshots.id', '=', id).executeTakeFirst(),
 
-  /** By its own id, in any state. */
+  /** Finds a snapshot by its own id, in any state. */
   findSnapshotRow: (id: string) => findRow(db, id),
 
   /** The tagged snapshots, newest first, ties by id. */

@@ -10,8 +10,7 @@ import type { Schema } from './schema.ts';
 import { createSealing } from './sealing.ts';
 import { createStoreQueries, type Store } from './store.ts';
 
-// Pages of 4 kB. Writes go into the log. When it has so many pages, they move into the database and the log starts
-// over.
+// At this number of pages, of 4 kB each, the log is written into the database and starts over.
 const CHECKPOINT_PAGES = 400;
 const RESERVE_BYTES = 2 * 2 ** 20;
 
@@ -42,7 +41,7 @@ export const createStore = async ({
   onError,
 }: {
   path: string;
-  /** Of the installation: columns that may have secrets are encrypted with it. */
+  /** The secret of the installation, which encrypts columns that may have secrets. */
   secret: string;
   /** The time of leases, and of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;

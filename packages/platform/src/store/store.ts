@@ -21,7 +21,7 @@ export interface StoreQueryOptions {
   now: () => number;
   time: DatabaseTime;
   sealing: Sealing;
-  /** Of `ownedBy`. */
+  /** The owner that was passed to `ownedBy`. */
   owner?: string;
 }
 
@@ -50,8 +50,9 @@ export const createStoreQueries = (db: Database, options: StoreQueryOptions) => 
  */
 export interface Store extends ReturnType<typeof createStoreQueries> {
   /**
-   * The same store for one of several servers: changes of sandboxes and nodes reject with `unavailable` when that owner does not have the
-   * lease of the node, in the transaction of the change. An owner must not take a lease again before what it began under the former one is over.
+   * Returns the store for one of several servers: changes of sandboxes and nodes reject with `unavailable`
+   * when that owner does not have the lease of the node, in the transaction of the change. An owner must not
+   * take a lease again before what it began under the former one is over.
    */
   ownedBy(owner: string): Store;
   close(): Promise<void>;

@@ -35,7 +35,7 @@ export const createTemplateQueries = (db: Database) => ({
       return made;
     }),
 
-  /** By id or by name. */
+  /** Finds a template by id or by name. */
   findTemplate: (idOrName: string): Promise<TemplateRow | undefined> =>
     selectTemplates(db)
       .where((eb) => eb.or([eb('templates.id', '=', idOrName), eb('templateNames.name', '=', idOrName)]))

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import type { Retries } from './retries.ts';
 
-/** Removes from the blob store what is of no use. */
+/** Removes unused copies from the blob store. */
 export interface Collecting {
   /** Removes these copies, which are `removing`, and now and then what no record names; by one server of several. Never rejects. */
   collect(useless: readonly string[]): Promise<void>;

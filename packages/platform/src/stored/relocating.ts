@@ -54,7 +54,7 @@ export const createRelocating = (options: RelocatingOptions): Relocating => {
         return copies.fetch(node, copy, { snapshot, rootfs }, { signal });
       },
       (snapshot) => {
-        // Its time begins when the files are there.
+        // Start the timeout only now that the files are on the node.
         const signal = AbortSignal.timeout(limits.startTimeoutMs + toMemoryExtraMs(row.memoryMb));
         return host.runtime.create({ id: row.id, hostname: row.id, ...toSpec(row, snapshot) }, { signal });
       },
@@ -80,7 +80,7 @@ export const createRelocating = (options: RelocatingOptions): Relocating => {
     try {
       return await find(true).catch((error: unknown) => {
         if (how.isForwarded || !isUnavailable(error)) throw error;
-        // Of another server, which the rejection names.
+        // Try a node of another server: the rejection then names that server.
         return find(false);
       });
     } catch (error) {

@@ -57,7 +57,7 @@ describe('several servers with one blob store', () => {
     mend('a');
     await expect.poll(() => runtimeOf('a').instances.has(id)).toBe(false);
     expect(runtimeOf('b').instances.has(id)).toBe(true);
-    // By the server that builds templates: the other one has resumed it.
+    // Only the server that builds templates removes the copy of the sandbox that the other one has resumed.
     await expect
       .poll(() => {
         for (const { manual } of [one, two]) manual.advance(leaseMs / 3);

@@ -24,7 +24,7 @@ export interface Storing {
   soon(): void;
   /** Stores a paused sandbox now, or waits for that. Resolves with whether the blob store has it. Never rejects. */
   store(sandboxId: string): Promise<boolean>;
-  /** The same for a ready snapshot that is kept in the blob store. */
+  /** Stores a ready snapshot that is to be kept in the blob store; otherwise as `store` does. */
   storeSnapshot(id: string): Promise<boolean>;
   /** The complete copy of the present pause of a sandbox. */
   find(row: Pick<SandboxRow, 'id' | 'pausedAt'>): Promise<StoredRow | undefined>;
@@ -43,7 +43,7 @@ export interface StoringOptions {
   copies: Copies;
   snapshotting: Pick<Snapshotting, 'copyPaused'>;
   transitions: Pick<Transitions, 'current'>;
-  /** One of several servers, which builds templates, stores images and removes what is of no use. */
+  /** The builder alone stores images and removes unused copies, where several servers share the database. */
   hosts: Pick<Hosts, 'canReach' | 'isBuilder'>;
   /** The image below the files of a sandbox or a snapshot. */
   rootfsOf: (row: { buildId: string | null }) => Promise<string>;
@@ -243,6 +243,6 @@ const toStoredSubject = (subject: Unstored): StoredSubject => {
   return { sandboxId: subject.id, pausedAt: subject.pausedAt };
 };
 
-/** Of one pause: the next one is no retry. */
+/** Names what is copied, of a sandbox one pause: a copy of the next pause is no retry. */
 const toKey = (subject: Unstored): string =>
   subject.kind === 'sandbox' ? `${subject.id} ${subject.pausedAt}` : subject.id;

@@ -86,7 +86,7 @@ export interface StepWords {
 /** Copies uploaded files, those of a stage, or a string. */
 export interface CopyStep extends StepWords {
   type: 'COPY';
-  /** As the owner of the build wrote it. */
+  /** The path as the owner of the build wrote it. */
   source: string;
   from: UploadedFiles | StageSource | { kind: 'content'; content: string };
   destination: string;

@@ -22,7 +22,10 @@ import {
 } from './step-place.ts';
 import type { Copying } from './uploads/run-copy.ts';
 
-/** With useradd of the shadow tools or adduser of busybox, or by hand in an image that has neither. */
+/**
+ * Adds a user with useradd of the shadow tools or adduser of busybox, or by hand in an image that has
+ * neither.
+ */
 const ADD_USER = `id -u "$1" >/dev/null 2>&1 && exit
 useradd --create-home "$1" 2>/dev/null && exit
 adduser -D "$1" 2>/dev/null && exit
@@ -144,7 +147,7 @@ const makeWorkdir = async (
   if (status !== 0) throw new BuildError(name, `cannot give the folder '${workdir}' to the user '${user}'`);
 };
 
-/** As container tools do for a number. */
+/** Returns what chown(1) gets for a user: a number is the group, too, as in other container tools. */
 const toOwner = (user: string): string => (/^\d+$/.test(user) ? `${user}:${user}` : user);
 
 const isRoot = (user: string): boolean => ['root', 'root:root', '0', '0:0'].includes(user);
@@ -157,7 +160,7 @@ const rejectUnstartable = async <T>(name: string, what: string, work: () => Prom
     if (error instanceof RefusedCommandError)
       throw new BuildError(name, `${what}: ${error.message}`, { cause: error });
     if (!(error instanceof UnknownUserError)) throw error;
-    // With the code of the protocol, which programs for it look for in this message.
+    // Put the protocol's code into the message: programs for the protocol look for it there.
     throw new BuildError(name, `${what}: unauthenticated: ${error.message}`, { cause: error });
   }
 };

@@ -31,7 +31,7 @@ it('a build whose end could not be recorded gets its own reason as soon as it ca
   Object.assign(runtime.features, { imageExport: true });
   const build = await building.request({ name: 'made', ...size });
   const { failBuild } = store;
-  // As on a full disk.
+  // Fail as the store does on a full disk.
   store.failBuild = () => Promise.reject(new Error('database or disk is full'));
   await building.start(build, plan);
   await expect

@@ -93,7 +93,7 @@ export interface BuildingOptions {
   limits: Limits;
 }
 
-/** Logs of so many builds of a template stay, beside those of its tags. */
+/** The number of builds of a template whose logs stay, beside those of its tags. */
 const KEPT_LOGS = 20;
 /** A client may still read the log of a build that has just ended. */
 export const FOLLOWED_MS = 60 * 60_000;

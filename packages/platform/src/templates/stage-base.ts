@@ -33,9 +33,9 @@ export interface StageFiles {
   /** The variables of each sandbox. */
   env: Record<string, string>;
   image: ImageCommand;
-  /** Of the template that it begins with. */
+  /** The start commands of the template that the stage is created from. */
   start: StartCommands | null;
-  /** Of its image in the cache; null: none is kept for it. */
+  /** The key of the stage's image in the cache; null: the cache does not have it. */
   cacheKey: string | null;
 }
 
@@ -143,7 +143,7 @@ export const createStageBases = (options: StageBaseOptions) => {
     }
     if (source.kind === 'snapshot') {
       const { buildId } = source.snapshot;
-      // Of the template under it, as for a sandbox that begins with it.
+      // Use the settings of the template below the snapshot, as a sandbox that is created from it does.
       const none = { env: {}, runConfig: emptyRunConfig, start: null };
       const found = buildId === null ? none : await store.findBuild(buildId);
       if (found === undefined) throw new BuildError('base', `the snapshot ${source.name} was deleted`);
@@ -172,7 +172,10 @@ export const createStageBases = (options: StageBaseOptions) => {
 const toTitle = (what: string, { requestedAs }: { requestedAs?: string | undefined }): string =>
   requestedAs === undefined ? `FROM ${what}` : `FROM ${requestedAs}, which is ${what} on this server`;
 
-/** They would run as the first steps, and are text of a Dockerfile, which only clients read. */
+/**
+ * Throws when the image has ONBUILD triggers: they are Dockerfile instructions, which only clients can read,
+ * and would run as the first steps.
+ */
 const refuseTriggers = ({ onbuild: [first, ...others] }: Pick<ImageConfig, 'onbuild'>): void => {
   if (first === undefined) return;
   const shown = first.length > MAX_SHOWN ? `${first.slice(0, MAX_SHOWN)}…` : first;

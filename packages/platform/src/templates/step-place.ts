@@ -23,7 +23,7 @@ export interface Place {
   workdir: string;
   /** What a start command gets, too. */
   env: Record<string, string>;
-  /** For steps alone. */
+  /** The build arguments, which only steps get. */
   buildArgs: Record<string, string>;
 }
 
@@ -31,7 +31,7 @@ export interface Place {
 export interface PlacedStep {
   step: BuildStep;
   place: Place;
-  /** Its number in the build, from 1. */
+  /** The number of the step in the build, from 1. */
   number: number;
 }
 

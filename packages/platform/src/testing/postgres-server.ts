@@ -17,11 +17,11 @@ export interface PostgresServer {
   execute(...statements: readonly string[]): Promise<void>;
   /** Runs a statement and resolves with its rows, each a line of columns with a bar between two. */
   query(statement: string): Promise<string[]>;
-  /** Of its first process, while it runs. */
+  /** The pid of the server's first process, while it runs. */
   readonly pid: number;
   /** Ends it at once, as a crash does. */
   stop(): Promise<void>;
-  /** As a standby, it serves what reads only, until `pg_promote()`. */
+  /** Starts it again. A standby serves only reads, until `pg_promote()`. */
   start(options?: { asStandby?: boolean }): Promise<void>;
   /** Stops all its processes where they are, until the returned function is called. Connections stay open. */
   freeze(): () => void;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** Its length goes before each message of a stream. */
+/** The flags and the length before each message of a stream. */
 const HEAD_BYTES = 5;
 const END_OF_STREAM = 2;
 

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const waiting = async () => (await fixture.store.listWarm()).map((row) => row.id);
-/** Resolves when so many instances wait, recorded and running. */
+/** Resolves with the ids of the waiting instances once `count` are recorded and running. */
 const untilWaiting = async (count: number): Promise<string[]> => {
   await expect.poll(waiting).toHaveLength(count);
   await expect

@@ -15,7 +15,7 @@ export interface SpecRequest {
   /** Null: open. */
   network: NetworkPolicy | null;
   snapshot: Pick<SnapshotRow, 'id'> | null;
-  /** Its image; null: the one of the installation. */
+  /** The build whose image is used; null: the image of the installation. */
   build: Pick<BuildRow, 'image'> | null;
 }
 
@@ -45,7 +45,10 @@ export interface WarmPool {
   start(base: WarmSpec): Promise<void>;
   /** Adjusts every kind to its demand. Resolves when it is done. */
   adjust(): Promise<void>;
-  /** The same a moment later: the caller of a create uses its sandbox now, and needs the processor for that. */
+  /**
+   * Adjusts every kind a moment later: the caller of a create uses its sandbox now, and needs the processor
+   * for that.
+   */
   adjustSoon(): void;
   /** Stops refilling and waits for a start in progress. Warm instances live on for the next process, or for another server. */
   close(): Promise<void>;
@@ -53,7 +56,7 @@ export interface WarmPool {
 
 export interface WarmPoolOptions {
   store: Pick<Store, 'addWarm' | 'removeWarm' | 'listWarm'>;
-  /** Its host; null: this machine. */
+  /** The node of the pool; null: this machine. */
   node: string | null;
   hosts: Pick<Hosts, 'of' | 'features' | 'warmRoomOf'>;
   ids: Pick<Ids, 'sandboxId'>;
@@ -65,8 +68,8 @@ export interface WarmPoolOptions {
 
 const DEMAND_WINDOW_MS = 60_000;
 /**
- * By then the first command of a sandbox that was just created has finished. Never postponed: also a stream of
- * requests refills.
+ * The first command of a sandbox that was just created has finished after this time. Never postponed: also a
+ * stream of requests refills.
  */
 const ADJUST_DELAY_MS = 200;
 
@@ -112,7 +115,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       await instance.stop();
       await store.removeWarm(instance.id);
     } catch (error) {
-      // Its record stays, so the next process tries again.
+      // The record stays, so the next process tries again.
       log.error('a warm instance could not be stopped', { instanceId: instance.id, error });
     }
   };

@@ -25,7 +25,7 @@ describe('sandboxes that are started in advance on nodes', () => {
   it('wait on each, and a create goes where one waits rather than where most memory is left', async () => {
     await fleet.start(['a', 'b'], ['a']);
     const { a } = await untilOn('a');
-    // It could take the sandbox and has more memory left, but nothing waits there yet.
+    // Node b could take the sandbox and has more memory left, but nothing waits there yet.
     fleet.at('a').up(2 ** 29);
     fleet.at('b').up();
     await expect.poll(fleet.states).toEqual({ a: 'ready', b: 'ready' });

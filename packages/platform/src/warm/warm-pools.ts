@@ -4,7 +4,7 @@ import { createWarmPool, type WarmPool, type WarmPoolOptions, type WarmSpec } fr
 
 /** The warm pools of all places: one of this host, or one of each node for which this server acts. */
 export interface WarmPools {
-  /** As `WarmPool.claim`, in that place. */
+  /** Calls `WarmPool.claim` of the pool on that node; null: this machine. */
   claim(spec: WarmSpec, node: string | null): Instance | undefined;
   /** The nodes on which an instance of that kind waits. */
   nodesWith(spec: WarmSpec): string[];
@@ -20,7 +20,7 @@ export interface WarmPools {
   leave(node: string): void;
   adjust(): Promise<void>;
   adjustSoon(): void;
-  /** As `WarmPool.close`. */
+  /** Calls `WarmPool.close` of all pools. */
   close(): Promise<void>;
 }
 

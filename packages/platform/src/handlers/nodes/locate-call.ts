@@ -8,7 +8,7 @@ const everywhere = '/sandboxes/:sandboxID';
 
 /** What one server at a time does: that which has the files of builds. */
 const ofBuilder = /^\/((v2\/|v3\/)?templates|skerry\/v1\/(templates|images|build-cache))\b/;
-/** Of these, what reads more than the database. */
+/** The paths of `ofBuilder` that need files of the builder; the others only need the database. */
 const filesOfBuilder = /\/(files|images)\//;
 
 /**

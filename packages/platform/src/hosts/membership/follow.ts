@@ -16,7 +16,7 @@ export interface FollowOptions {
 export interface Follower {
   /** Opens what is not current. Rejects when that fails. */
   follow(): Promise<void>;
-  /** The same in the background, one time after the other, until it succeeds. */
+  /** Calls `follow` in the background, again after each failure, until it succeeds. */
   followLater(): void;
   /** Resolves when nothing is in progress. */
   close(): Promise<void>;

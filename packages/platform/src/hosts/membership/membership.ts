@@ -1,6 +1,6 @@
 /** A node of a server. */
 export interface ListedNode {
-  /** As in its certificate. */
+  /** The name in the node's certificate. */
   name: string;
   /** `host:port` */
   address: string;

@@ -8,13 +8,19 @@ export interface Candidate {
   /** Why it takes no sandbox now; undefined when it does. */
   obstacle: string | undefined;
   room: { sandboxes: number; memoryMb: number };
-  /** Of its machine, as it has said last. */
+  /** The used memory that the machine reported last. */
   usedMemoryMb: number;
 }
 
-/** So many are compared. With more, servers that place at the same time would all choose the one that was best a moment ago. */
+/**
+ * The number of nodes that are compared. With more, servers that place at the same time would all choose the
+ * one that was best a moment ago.
+ */
 const COMPARED = 3;
-/** Of what is in use, which in part is what sandboxes have reserved. */
+/**
+ * The weight of used memory, part of which is memory that sandboxes have reserved and that is counted
+ * already.
+ */
 const USED_WEIGHT = 0.5;
 
 /**
@@ -57,7 +63,7 @@ export const rankPlaces = (
   const places = [...preferred.best, ...preferred.rest, ...others.best, ...others.rest].map((place) => ({
     node: place.node,
     maxActive: place.maxActive,
-    // Of many nodes, nearly always one is asked for it.
+    // A getter: with many nodes, the reason is read for one of them.
     get reason() {
       if (node !== null) return 'what it begins with is there only';
       return describeChoice(place, { compared, obstacles, because: prefers?.because });
@@ -67,7 +73,7 @@ export const rankPlaces = (
 };
 
 interface Ranked extends NodePlace {
-  /** Of the memory of the node that is taken with the sandbox. */
+  /** The part of the node's memory that is taken once the sandbox is there; above 1 it is overcommitted. */
   share: number;
   isPreferred: boolean;
 }

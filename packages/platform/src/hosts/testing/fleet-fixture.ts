@@ -31,7 +31,7 @@ export interface TestNode {
   epoch: number;
   /** Where it was claimed last. */
   address: string;
-  /** It answers, and its machine uses so much. */
+  /** Makes the node answer, and report this amount of used memory. */
   up(usedMemoryBytes?: number): void;
   down(reason?: Error): void;
 }

@@ -42,7 +42,7 @@ export interface TestServer {
   owner: string;
   hosts: Fleet;
   plane: ControlPlane;
-  /** Its clock; the others go on while it does not. */
+  /** The server's own clock: moving it leaves the clocks of other servers where they are. */
   manual: ReturnType<typeof createManualClock>;
   /** What it has logged. */
   lines: readonly LogLine[];
@@ -84,7 +84,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
   let databaseNow: number;
   const running: TestServer[] = [];
   const runtimes = new Map<string, FaultyRuntime>();
-  /** By node, the highest epoch that has claimed it, and its connections. */
+  /** Node → the highest epoch that has claimed it; and the connections to nodes. */
   let epochs: Record<string, number>;
   let links: { node: string; epoch: number; up: () => void; down: () => void }[];
 
@@ -95,7 +95,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
     runtimes.set(name, runtime);
     return runtime;
   };
-  /** Of the server that has claimed the node last. */
+  /** Returns the connection of the server that has claimed the node last. */
   const linkOf = (node: string) =>
     links.findLast((link) => link.node === node && link.epoch === epochs[node]);
 

@@ -118,7 +118,7 @@ export const createLaunch = (options: LaunchOptions): Launch => {
     }
   };
 
-  /** Makes the instance with the checkpoint of its template, or without it where it is of no use. */
+  /** Makes the instance with the checkpoint of its template, or without it where this host cannot use it. */
   const begin = async (seat: Seat): Promise<{ made: Made; from: Beginning }> => {
     const { otherwise, checkpointNode = null, ...origin } = seat.origin;
     if (otherwise === undefined) return { made: await make(seat, origin.spec), from: origin };
@@ -166,7 +166,10 @@ export const createLaunch = (options: LaunchOptions): Launch => {
   };
 };
 
-/** Whether a checkpoint is of no use on this host, as after a change of its kernel or of the level, or cannot be brought there. */
+/**
+ * Whether a host cannot use a checkpoint, as after a change of its kernel or of the level, or cannot get it
+ * from the blob store.
+ */
 const isUnusable = (error: unknown): boolean =>
   (error instanceof ApiError && error.code === 'unavailable') ||
   (['unsupported', 'damaged', 'not_found', 'internal'] as const).some((code) => isRuntimeError(error, code));

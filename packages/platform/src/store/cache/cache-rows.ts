@@ -6,12 +6,12 @@ export interface NewCacheEntry {
   parent: string | null;
   /** What made it, without values that may be secrets. */
   description: string;
-  /** Of the files, over the image of the first result. */
+  /** The snapshot of the files, over the image of the first result. */
   snapshotId: string | null;
   /** The digest of an image of the same files. */
   image: string | null;
   imageBytes: number | null;
-  /** For an image of a registry. */
+  /** The config of an image that was pulled from a registry. */
   config: ImageConfig | null;
   createdAt: number;
 }

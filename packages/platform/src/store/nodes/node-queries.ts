@@ -52,7 +52,7 @@ export const createNodeQueries = (db: Database, { time, ...writer }: { time: Dat
         .executeTakeFirstOrThrow();
     })) as ClaimNode,
 
-  /** By name. */
+  /** Lists the nodes, by name. */
   listNodes: (): Promise<NodeRow[]> => db.selectFrom('nodes').selectAll().orderBy('name').execute(),
 
   /** Resolves with the changed row; undefined when there is no such node. */
@@ -117,7 +117,7 @@ export const createNodeQueries = (db: Database, { time, ...writer }: { time: Dat
       if ((await known.executeTakeFirst()) === undefined) return 'not_found';
       await requireOwned(tx, name, writer);
       if (await isUsed(tx, name)) return 'in_use';
-      // As `forgetSnapshot` leaves them: descendants on no node may name them.
+      // Keep the rows of its snapshots, as `forgetSnapshot` does: descendants on no node may name them.
       await tx
         .updateTable('snapshots')
         .set({ state: 'removed', node: null })

@@ -4,7 +4,7 @@ export interface NodeRow {
   name: string;
   /** `host:port` */
   address: string;
-  /** Of the server that last claimed it. */
+  /** The epoch of the server that last claimed the node. */
   epoch: number;
   /** Whether no new sandbox is placed on it. */
   cordoned: boolean;
@@ -20,10 +20,10 @@ export interface NodeRow {
 export interface NodeStatus {
   state: 'ready' | 'settling' | 'unreachable';
   problem?: string | undefined;
-  /** Of skerry. */
+  /** The version of skerry on the node. */
   version?: string | undefined;
   room?: { sandboxes: number; memoryMb: number } | undefined;
-  /** Of its machine; not exact. */
+  /** The used memory of the whole machine; approximate. */
   usedMemoryMb?: number | undefined;
   features?: Features | undefined;
 }

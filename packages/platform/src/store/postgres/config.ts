@@ -6,14 +6,19 @@ const LOCK_WAIT_MS = 10_000;
 const STATEMENT_MS = 30_000;
 /** A transaction holds a lock for which those of all servers wait: one of a server that hangs must not stop the others. */
 const IDLE_MS = 5_000;
-/** The database ends a statement before so many times its limit, unless it does not respond at all. */
+/**
+ * A call rejects after this multiple of the statement's limit. The database ends the statement earlier,
+ * unless the database does not respond at all.
+ */
 const RESPONSE_FACTOR = 1.5;
 
 // pg_type.dat. Times and sizes fit into a double; as a text, `pg`'s default, they would be concatenated.
 const INT8 = 20;
 
 interface TimeLimits {
-  /** For each statement; the default is 30 s. `none` is for migrations, which may rewrite a table. */
+  /**
+   * The limit of each statement; the default is 30 s. `none` is for migrations, which may rewrite a table.
+   */
   statementMs?: number | 'none';
   /** Between the statements of a transaction; the default is 5 s. */
   idleMs?: number;

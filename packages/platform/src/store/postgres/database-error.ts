@@ -7,7 +7,7 @@ const RETRY_SECONDS = '1';
 export const toUnavailable = (message: string, cause?: unknown): ApiError =>
   new ApiError('unavailable', message, { cause, headers: { 'Retry-After': RETRY_SECONDS } });
 
-/** By code or class of https://www.postgresql.org/docs/15/errcodes-appendix.html */
+/** Messages by code or class of https://www.postgresql.org/docs/15/errcodes-appendix.html */
 const temporary: Record<string, string> = {
   '08': 'the connection to the database was lost',
   '28': 'the database refuses this server',
@@ -29,7 +29,7 @@ const temporary: Record<string, string> = {
  */
 export const toStoreError = (error: unknown): unknown => {
   if (error instanceof ApiError || error instanceof TypeError || error instanceof RangeError) return error;
-  // Of the connection: only the database itself makes a DatabaseError.
+  // Only the database itself makes a DatabaseError: everything else is a failure of the connection.
   if (!(error instanceof DatabaseError)) return toUnavailable('the database cannot be reached', error);
   const message = temporary[error.code ?? ''] ?? temporary[error.code?.slice(0, 2) ?? ''];
   return message === undefined ? error : toUnavailable(message, error);

@@ -187,7 +187,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
       try {
         const begunMs = performance.now();
         await other.close();
-        // Of which the store waits 500 for what runs.
+        // Closing waits 500 ms of these for statements in progress.
         expect(performance.now() - begunMs).toBeLessThan(20_000);
         await refused;
       } finally {

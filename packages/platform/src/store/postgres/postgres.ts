@@ -43,7 +43,7 @@ export const createPostgresStore = async ({
   onError,
 }: {
   url: string;
-  /** Of the installation: columns that may have secrets are encrypted with it. */
+  /** The secret of the installation, which encrypts columns that may have secrets. */
   secret: string;
   /** How long another server may still have the database before the call rejects. */
   serverWaitMs?: number;
@@ -71,9 +71,10 @@ export const createPostgresStore = async ({
   );
   const open = (settings: ClientConfig, max: number): Kysely<Schema> => {
     const pool = new pg.Pool({ ...settings, max });
-    // Of an idle connection, which the pool then removes.
+    // Ignore errors of an idle connection: the pool removes it.
     pool.on('error', () => undefined);
-    // Of one in use, whose query rejects too. An error without a listener would end the process.
+    // Ignore errors of a connection in use, whose query rejects too: without a listener they would end the
+    // process.
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Kysely<Schema>({
       dialect: createPostgresDialect(createCheckedPool(pool, { requireServer: lock.require, onError })),

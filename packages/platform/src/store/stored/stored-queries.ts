@@ -56,8 +56,9 @@ const detachSnapshots = async (db: Database, of: { id: string } | { node: string
 };
 
 /**
- * The copies in the blob store, in portable SQL. A copy of a sandbox is of one pause, which its time names: it is of no use once the
- * sandbox runs again. The id of a copy is used once: a removal that comes late removes nothing else.
+ * The copies in the blob store, in portable SQL. A copy of a sandbox is of one pause, which its time names:
+ * it can be deleted once the sandbox runs again. The id of a copy is used once: a removal that comes late
+ * removes nothing else.
  */
 export const createStoredQueries = (db: Database, writer: Writer) => ({
   /**
@@ -119,9 +120,10 @@ export const createStoredQueries = (db: Database, writer: Writer) => ({
   },
 
   /**
-   * Moves to `removing` what is of no use: copies in progress that no process makes, those of a sandbox that is not in that pause any
-   * more, of a snapshot that is not ready, and of an image without a build; but none that is being made, which is asked at the time, or
-   * whose maker has its lease. Resolves with all that are `removing`.
+   * Moves unused copies to `removing`: copies in progress that no process makes, those of a sandbox that is
+   * not in that pause any more, of a snapshot that is not ready, and of an image without a build; but none
+   * that is being made, which is asked at the time, or whose maker has its lease. Resolves with all that are
+   * `removing`.
    */
   retireStored: (isBeingMade: (id: string) => boolean): Promise<string[]> =>
     db.transaction().execute((tx) => retireStored(tx, writer, isBeingMade)),
@@ -155,7 +157,9 @@ export const createStoredQueries = (db: Database, writer: Writer) => ({
       write: async (tx) => (await detachSandboxes(tx, { id })) > 0,
     }),
 
-  /** The same for a ready snapshot. */
+  /**
+   * Takes a ready snapshot from its node if it has a complete copy. Resolves with whether it has been taken.
+   */
   detachSnapshot: (id: string): Promise<boolean> =>
     writeFenced(db, writer, {
       require: async (tx) => {

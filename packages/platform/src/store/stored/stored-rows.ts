@@ -5,11 +5,11 @@ export type StoredState = 'storing' | 'stored' | 'removing';
 export type StoredSubject =
   | { sandboxId: string; pausedAt: number | null }
   | { snapshotId: string }
-  /** Its digest. */
+  /** The digest of the image. */
   | { image: string };
 
 export interface NewStored {
-  /** Of the copy in the blob store. */
+  /** The id of the copy in the blob store. */
   id: string;
   of: StoredSubject;
   /** What the writer has to own until it is complete: a node, or what begins with `*`. */
@@ -19,11 +19,11 @@ export interface NewStored {
 
 export interface StoredResult {
   manifestSha256: string;
-  /** Of the image below its files, or of the image itself. */
+  /** The digest of the image below the copied files, or of the copied image itself. */
   templateDigest: string;
   /** What it takes in the blob store. */
   sizeBytes: number;
-  /** Of an image, before it is compressed. */
+  /** The size of an image before it is compressed. */
   imageBytes?: number;
 }
 
@@ -38,7 +38,7 @@ export interface StoredRow extends StoredResult {
 export type Unstored =
   | { kind: 'sandbox'; id: string; node: string; pausedAt: number | null }
   | { kind: 'snapshot'; id: string; node: string }
-  /** Its digest; the nodes know which of them have it. */
+  /** The id is the digest of the image. The nodes know which of them have it. */
   | { kind: 'image'; id: string };
 
 /** Copies in the blob store as the database has them: each is of a pause of a sandbox, of a snapshot or of an image. */
@@ -48,7 +48,7 @@ export interface StoredTable {
   sandboxId: string | null;
   pausedAt: number | null;
   snapshotId: string | null;
-  /** Its digest. */
+  /** The digest of the image. */
   image: string | null;
   /** The lease under which it is made. */
   lease: string;
@@ -58,6 +58,6 @@ export interface StoredTable {
   manifestSha256: string | null;
   templateDigest: string | null;
   sizeBytes: number | null;
-  /** Of an image, before it is compressed. */
+  /** The size of an image before it is compressed. */
   imageBytes: number | null;
 }

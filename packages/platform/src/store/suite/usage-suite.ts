@@ -75,7 +75,7 @@ export const describeUsage = (ask: () => Store): void => {
       const image = { image: 'sha256:cached', imageBytes: 1, snapshotId: null, config: null };
       const entry = { key: 'k', parent: null, description: 'RUN k', createdAt: 1, ...image };
       await ask().keepCached(entry, { replaces: false });
-      // Its next build may still begin.
+      // Keep this template in use: its next build waits to begin.
       const next = { id: 'next', createdAt: 5, ...size, minFreeDiskMb: 0, tags: ['default'] };
       await ask().addBuild(next, { templateId: 't-waiting', name: 'waiting', superseded: '' });
       const unused = (await ask().listUnusedTemplates()).map(({ id }) => id);

@@ -32,7 +32,7 @@ export const retireImages = async (db: Database): Promise<void> => {
       ]),
     )
     .execute();
-  // Of a template that was deleted before its last snapshot.
+  // Delete also the builds of templates that were deleted before their last snapshot.
   await db
     .deleteFrom('builds')
     .where('image', 'is', null)

@@ -20,7 +20,7 @@ export const createTagQueries = (db: Database) => ({
   /** The build that a tag points to. */
   findTaggedBuild: (templateId: string, tag: string) => findTagged(db, templateId, tag),
 
-  /** By name. */
+  /** Lists the tags of a template, by name. */
   listBuildTags: (templateId: string): Promise<BuildTag[]> =>
     db
       .selectFrom('buildTags')

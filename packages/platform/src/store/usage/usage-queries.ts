@@ -8,7 +8,10 @@ const toUsage = (row: { count: number | string | bigint; bytes: number | string 
   sizeBytes: Number(row.bytes ?? 0),
 });
 
-/** Of builds without a tag that ended before that time, those that have `keepPerTemplate` newer builds or more. */
+/**
+ * Selects the builds without a tag that ended before that time and have at least `keepPerTemplate` newer
+ * ones.
+ */
 const selectPrunable = (
   db: Database,
   { keepPerTemplate, endedBefore }: { keepPerTemplate: number; endedBefore: number },

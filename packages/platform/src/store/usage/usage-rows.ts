@@ -1,12 +1,12 @@
 export interface LogUsage {
   count: number;
-  /** Of their text. */
+  /** The size of the entries' text. */
   sizeBytes: number;
 }
 
 export interface KeptBuild {
   templateId: string;
-  /** Its digest. */
+  /** The digest of the image. */
   image: string;
   checkpointId: string | null;
 }

@@ -1,7 +1,7 @@
 import type { TemplateImages } from '../../images/template-images.ts';
 import type { CacheEntry } from '../../store/cache/cache-rows.ts';
 
-/** As that of the other results. */
+/** The length of keys in `key-chain.ts`. */
 const KEY_LENGTH = 32;
 
 /** The layers that are kept for later pulls, as results of builds; none where images cannot be pulled. */

@@ -53,7 +53,10 @@ export const inheritStart = (
 export const isOfImage = ({ startCmd, entrypoint, command }: OwnStart): boolean =>
   startCmd === undefined && entrypoint === undefined && command === undefined;
 
-/** As container tools join the two: an entry point of its own hides the command of the image. */
+/**
+ * Joins entry point and command as container tools do: an entry point of the template hides the command of
+ * the image.
+ */
 const toStart = (
   { startCmd, entrypoint, command }: OwnStart,
   image: ImageCommand,
@@ -84,6 +87,6 @@ const hasWordsOf = (image: ImageCommand, { startCmd, entrypoint, command }: OwnS
   return used.length > 0;
 };
 
-/** For people. */
+/** Quotes words for the messages that people read. */
 const toText = (words: readonly string[]): string =>
   words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');

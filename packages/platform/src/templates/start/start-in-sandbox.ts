@@ -12,11 +12,11 @@ import { BuildError } from '../build-error.ts';
 import type { BuildLog } from '../build-log.ts';
 import { type BuildSandbox, withSandbox } from '../with-sandbox.ts';
 
-/** Its image is the one that the build has made. */
+/** The start of a sandbox whose image is the one that the build has made. */
 export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'origin' | 'limits' | 'signal'> {
   build: BuildRow;
   commands: StartCommands;
-  /** As in `StartOptions`. */
+  /** See `StartOptions`. */
   mayEnd: boolean;
   log: BuildLog;
 }

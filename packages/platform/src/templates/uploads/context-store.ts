@@ -49,9 +49,9 @@ export interface ContextUsage {
 export interface ContextStoreOptions {
   /** Made when missing. */
   folder: string;
-  /** Of one archive. */
+  /** The largest size of one archive. */
   maxBytes: number;
-  /** Of all together. */
+  /** The largest size of all archives together. */
   maxTotalBytes: number;
   /** How long an archive stays that nothing holds. Default: a day, and 40 minutes where there is too little room. */
   keptMs?: number;
@@ -63,9 +63,9 @@ export interface ContextStoreOptions {
 }
 
 const KEPT_MS = 24 * 60 * 60_000;
-/** As long as a build waits for its start: its client was told that the archive is present. */
+/** The longest time that a build waits for its start: its client was told that the archive is present. */
 const NEEDED_MS = 40 * 60_000;
-/** The room of the host is looked at again after so many bytes. */
+/** The free space of the host is checked again after this number of bytes. */
 const ROOM_STEP_BYTES = 64 * 2 ** 20;
 
 const unfinished = '.upload-';

@@ -6,7 +6,7 @@ import type { ListedNode } from '../membership.ts';
 const PORT_NAME = 'skerry';
 const DEFAULT_PORT = 7_400;
 
-/** With that taint the cluster autoscaler removes a node. */
+/** The taint of a node that the cluster autoscaler is about to remove. */
 const REMOVED_BY_AUTOSCALER = 'ToBeDeletedByClusterAutoscaler';
 
 /** The node that a pod of `skerry node` serves; undefined while the pod is not Ready. */

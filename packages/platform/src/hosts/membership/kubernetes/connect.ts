@@ -4,8 +4,9 @@ import { MembershipError } from '../membership.ts';
 type Client = typeof import('@kubernetes/client-node');
 
 /**
- * Loads the client of Kubernetes, and the current context of a kubeconfig or, without one, the service account of this pod. Connects to
- * nothing. Rejects with `MembershipError` when the package of the client is not installed, and for a configuration that is of no use.
+ * Loads the client of Kubernetes, and the current context of a kubeconfig or, without one, the service
+ * account of this pod. Connects to nothing. Rejects with `MembershipError` when the package of the client is
+ * not installed, and when the configuration is invalid.
  */
 export const connectKubernetes = async (
   kubeconfig: string | undefined,

@@ -108,7 +108,10 @@ export const startTestApiServer = async (
     else fail(404);
   };
 
-  /** Of a create, a replace, also of a part, or a merge of annotations. */
+  /**
+   * Handles a create, a replace, a replace of a subresource, or a merge of annotations. Returns the status
+   * and body of the response.
+   */
   const write = (
     kind: Kind,
     method: string | undefined,
