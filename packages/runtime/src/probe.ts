@@ -32,5 +32,5 @@ function toReason(error: unknown): string {
 
 export const aptInstall = (...packages: string[]): string => `apt-get install -y ${packages.join(' ')}`;
 
-/** For what an ordinary user cannot have. */
+/** The advice for what an ordinary user cannot have. */
 export const asRoot = 'run skerry as root: sudo skerry';

@@ -119,8 +119,8 @@ export interface Instance {
     memory: boolean;
     ephemeral?: boolean;
     /**
-     * Its files are not listed, which takes time for each of them: it cannot be compared, and `verify` does not name damaged files.
-     * Without effect on an ephemeral one.
+     * Makes no list of the files, which takes time for each of them: the snapshot cannot be compared, and
+     * `verify` does not name damaged files. Without effect on an ephemeral one.
      */
     unlisted?: boolean;
   }): Promise<void>;
@@ -154,7 +154,7 @@ export interface Instance {
 export type InstanceState = 'running' | 'paused' | 'stopped';
 
 export interface ExportedImage {
-  /** Of its bytes, or of the entries of its folder: `sha256:` and 64 hex digits. */
+  /** The digest of the image's bytes, or of the entries of its folder: `sha256:` and 64 hex digits. */
   digest: string;
   /** The space that it takes on the disk of the host. */
   sizeBytes: number;
@@ -222,7 +222,7 @@ export interface SnapshotInfo {
 }
 
 export interface Usage {
-  /** Of all processes of the present run together, also of ended ones. */
+  /** The time of all processes of the present run together, also of ended ones. */
   cpuTimeMs: number;
   /** Without file pages that were not used lately: the kernel reclaims those before it kills a process. */
   memoryBytes: number;

@@ -20,7 +20,8 @@ describe('the loader of a program', () => {
     expect(original).toMatch(/^\/lib.*ld-/);
     const program = join(dir, 'echo');
     await copyFile('/bin/echo', program);
-    // As short as "/.envd/ld.so", and present on every machine that runs this test.
+    // Copy the host's loader: its path is as short as "/.envd/ld.so", and every machine that runs this test
+    // has it.
     await copyFile(original as string, loader);
     try {
       await replaceInterpreter(program, loader);

@@ -13,7 +13,7 @@ afterEach(() => rmSync(scratch, { recursive: true }));
 
 const names = Array.from({ length: 300 }, (_, index) => `${'a'.repeat(index % 200)}${index}`);
 
-/** The same tree, with its entries made in the order of those names. */
+/** Makes a tree that is the same for the same names, with its entries made in the order of the names. */
 const makeTree = (name: string, order: readonly string[], change: { content?: string } = {}): string => {
   const folder = join(scratch, name);
   const many = join(folder, 'rootfs/many');
@@ -29,7 +29,7 @@ const makeTree = (name: string, order: readonly string[], change: { content?: st
   linkSync(join(folder, 'rootfs/noted'), join(many, 'hard'));
   symlinkSync('../elsewhere', join(many, 'soft'));
   execFileSync('find', [folder, '-exec', 'touch', '-h', '-d', '@1000000000', '{}', '+']);
-  // Of access alone.
+  // Change only the time of access.
   utimesSync(join(many, 'hard'), Date.now() / 1000, 1_000_000_000);
   return folder;
 };

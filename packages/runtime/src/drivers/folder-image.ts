@@ -60,7 +60,7 @@ export const sealFolderImage = async (options: {
   return { digest, sizeBytes };
 };
 
-/** Of the archive that tar makes of it, which is the same for the same entries. */
+/** Returns the digest of the archive that tar makes of a folder: equal entries give equal archives. */
 const digestFolder = async (folder: string, signal: AbortSignal | undefined): Promise<string> => {
   const tar = startProgram({
     file: 'tar',

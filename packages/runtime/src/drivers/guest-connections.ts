@@ -22,7 +22,7 @@ export const createGuestConnections = (): GuestConnections => {
           stream.once('close', () => streams.delete(stream));
           return stream;
         }
-        // It was being opened when the interruption began.
+        // Dial again: this connection was being opened when the interruption began.
         stream.destroy();
       }
     },

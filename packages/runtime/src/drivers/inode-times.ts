@@ -7,7 +7,7 @@ const SUPERBLOCK_AT = 1024;
 const SUPERBLOCK_BYTES = 1024;
 const UNUSED_TABLE = 1;
 const ROOT_INODE = 2;
-/** They are in memory until they are written. */
+/** The number of lines in one input of debugfs: they are in memory until they are written. */
 const MAX_LINES = 200_000;
 /** An image may have a million of them. */
 const INODES_BEFORE_YIELD = 1024;
@@ -27,7 +27,7 @@ export const alignInodeTimes = async (
   }: { blockBytes: number; env: Record<string, string>; signal?: AbortSignal | undefined },
 ): Promise<void> => {
   const write = async (lines: readonly string[]): Promise<void> => {
-    // It writes the checksum of each inode as well.
+    // `debugfs -w` writes the checksum of each inode as well.
     const args = ['-w', '-f', '/dev/stdin', path];
     const input = `${lines.join('\n')}\n`;
     await runCommand({ file: 'debugfs', args, input, env, timeoutMs: DEADLINE_MS, signal });
@@ -52,7 +52,7 @@ interface Inode {
   modifiedAtSeconds: number;
 }
 
-/** Of all entries, and of the file system itself. */
+/** Yields the inodes of all entries, and of the file system itself. */
 async function* readInodes(path: string, blockBytes: number): AsyncGenerator<Inode> {
   await using file = await open(path, 'r');
   const superblock = await readAt(file, SUPERBLOCK_AT, SUPERBLOCK_BYTES);

@@ -5,7 +5,7 @@ import type { AddressedRuntime } from './guest-socket.ts';
 /** A driver in the process that holds it. */
 export interface OpenedDriver {
   readonly runtime: AddressedRuntime;
-  /** Absent where snapshots are of no use on another host. */
+  /** The copies of snapshots in a blob store. Absent where another host could not use them. */
   readonly storedSnapshots?: StoredSnapshots;
   /** Rejects with `RuntimeError` when the sandboxes cannot be listed. */
   measure(): Promise<HostLoad>;

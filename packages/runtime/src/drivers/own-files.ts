@@ -36,12 +36,12 @@ export const requireOwnFolder = (path: string): void => {
   requireOwn(path, [self()], 'skerry runs what lies in it');
 };
 
-/** As `requireOwnFolder`, of a program of this host, which may be root's. */
+/** Checks a program of this host as `requireOwnFolder` checks a folder; root may own it, too. */
 export const requireOwnProgram = (path: string): void => {
   requireOwn(path, [self(), 0], 'skerry would run it');
 };
 
-/** As `requireOwnFolder`, and of everything that lies in it. */
+/** Checks a folder as `requireOwnFolder` does, and everything that lies in it. */
 export const requireOwnTree = (path: string): void => {
   requireOwnFolder(path);
   for (const entry of readdirSync(path, { withFileTypes: true, recursive: true })) {

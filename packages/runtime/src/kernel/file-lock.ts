@@ -28,7 +28,10 @@ const LOCK_NB = 4;
  */
 export const tryFileLock = (path: string): FileLock | undefined => tryLock(path, openLockFile);
 
-/** As `tryFileLock`, and waits for another holder; resolves with undefined after `waitMs`. */
+/**
+ * Waits for another holder of the lock, otherwise as `tryFileLock` does; resolves with undefined after
+ * `waitMs`.
+ */
 export const waitForFileLock = (path: string, wait: LockWait): Promise<FileLock | undefined> =>
   waitForLock(() => tryFileLock(path), wait);
 

@@ -5,7 +5,7 @@ import { SyscallError } from './syscalls.ts';
 
 export interface SpawnOptions {
   path: string;
-  /** With the name of the program first. */
+  /** The arguments, the name of the program first. */
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
   /** The child's descriptors from 0 on: a descriptor of this process each, or /dev/null. It has no others. */

@@ -29,9 +29,9 @@ export interface ProgramOptions {
   /** Looked up in the system's folders when it is a name alone, never in PATH. */
   file: string;
   args: readonly string[];
-  /** Its variables beside PATH. */
+  /** The program's variables beside PATH. */
   env?: Readonly<Record<string, string>> | undefined;
-  /** Its descriptors from 0 on. It has no others. */
+  /** The program's descriptors from 0 on. It has no others. */
   stdio: readonly ProgramDescriptor[];
   /**
    * The `cgroup.procs` files that it is written into before it begins. It ends with `REFUSED_BY_CGROUP` when one
@@ -40,7 +40,10 @@ export interface ProgramOptions {
   memberFiles?: readonly string[] | undefined;
   /** Changes mounts in a copy that only the program sees; synchronous. What it throws is thrown by the start. */
   prepareMounts?: (() => void) | undefined;
-  /** It leads a session and a process group of its own, so that a signal of the terminal does not reach it. */
+  /**
+   * The program leads a session and a process group of its own, so that a signal of the terminal does not
+   * reach it.
+   */
   ownSession?: boolean | undefined;
   /** Kills the program when it aborts. */
   signal?: AbortSignal | undefined;
@@ -163,7 +166,7 @@ const watch = (pid: number, pipes: Program['pipes'], options: ProgramOptions): P
     timer = setInterval(collect, KEEP_ALIVE_MS);
   }
   updateRef();
-  // It may have ended before the listener was there.
+  // Collect once now: the program may have ended before the listener was there.
   setImmediate(collect);
   const kill = (): void => {
     if (running.has(pid)) process.kill(ownSession ? -pid : pid, 'SIGKILL');

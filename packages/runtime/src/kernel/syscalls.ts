@@ -33,7 +33,7 @@ const OPEN_TREE_CLOEXEC = O_CLOEXEC;
 const MOVE_MOUNT_F_EMPTY_PATH = 4;
 const MOUNT_ATTR_IDMAP = 0x100000;
 
-/** The same on x86-64 and arm64. */
+/** The numbers of limits, which x86-64 and arm64 share. */
 const LIMITS = { openFiles: 7, coreBytes: 4 };
 export type Limit = keyof typeof LIMITS;
 
@@ -125,7 +125,7 @@ export const mount = (options: MountOptions): void => {
   checked(`mount ${type} on ${target}`, nativeMount(source, target, type, flags, data));
 };
 
-/** As `mount`, on a thread of its own: for a file system that is read from a disk. */
+/** Mounts on a thread of its own, for a file system that is read from a disk; otherwise as `mount` does. */
 export const mountAside = async (options: MountOptions): Promise<void> => {
   const { source, target, type, flags, data } = options;
   // errno is only known to that thread; repeating the call here yields it.
@@ -143,7 +143,10 @@ export const unmountEvery = (target: string): void => {
   if (errno !== EINVAL && errno !== ENOENT) throw new SyscallError(`umount ${target}`, errno);
 };
 
-/** As `unmountEvery`, on a thread of its own: it waits for data to be written, and for all processors. */
+/**
+ * Unmounts on a thread of its own, because it waits for data to be written, and for all processors; otherwise
+ * as `unmountEvery` does.
+ */
 export const unmountEveryAside = async (target: string): Promise<void> => {
   while ((await nativeUnmountAside(target, MNT_DETACH | UMOUNT_NOFOLLOW)) === 0);
   unmountEvery(target);

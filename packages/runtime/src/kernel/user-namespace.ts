@@ -16,8 +16,9 @@ export const openUserNamespace = (baseId: number): Promise<number> =>
   openNamespace({ owner: baseId, map: `0 ${baseId} ${ID_COUNT}` });
 
 /**
- * As `openUserNamespace`, for several sandboxes with the same ids: the kernel counts resources for another `owner`,
- * which has no process in it, and limits it to `processCount` processes and threads (Linux 5.14).
+ * Opens a user namespace for one of several sandboxes with the same ids: the kernel counts resources for
+ * another `owner`, which has no process in it, and limits it to `processCount` processes and threads (Linux
+ * 5.14). Otherwise as `openUserNamespace` does.
  */
 export const openLimitedUserNamespace = (options: {
   baseId: number;
@@ -37,11 +38,13 @@ export const openLimitedUserNamespace = (options: {
 export const openShift = ({ fromId, toId }: { fromId: number; toId: number }): Promise<number> =>
   openNamespace({ map: `0 0 1\n${fromId} ${toId} ${ID_COUNT}` });
 
-/** As `openShift`, for files of the ids 0 to 65,535, as in an image. */
+/** Opens a shift for files of the ids 0 to 65,535, which images have; see `openShift`. */
 export const openImageShift = (toId: number): Promise<number> =>
   openNamespace({ map: `0 ${toId} ${ID_COUNT}` });
 
-/** As `openShift`, for the files of a sandbox, which appear with the ids that they have inside. */
+/**
+ * Opens a shift for the files of a sandbox, which appear with the ids that they have inside; see `openShift`.
+ */
 export const openUnshift = (fromId: number): Promise<number> =>
   openNamespace({ map: `${fromId} 0 ${ID_COUNT}` });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const tableSize = '/proc/sys/net/netfilter/nf_conntrack_max';
 
-/** Of a table whose size does not show: that of a host of 4 GiB and more. */
+/** The size of the table of a host of 4 GiB and more, taken where the size does not show. */
 const usualSize = 262_144;
 
 /**
@@ -12,7 +12,7 @@ const usualSize = 262_144;
 export const toConnectionLimit = (size: number): number =>
   Math.min(8_192, Math.max(128, Math.floor(size / 128)));
 
-/** As `toConnectionLimit`, of the table of this host. */
+/** Returns the limit for the table of this host. */
 export const readConnectionLimit = (): number => {
   try {
     return toConnectionLimit(Number(readFileSync(tableSize, 'utf8')));

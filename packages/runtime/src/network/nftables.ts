@@ -47,7 +47,7 @@ export function openRuleSet({ showsHandles = false } = {}): RuleSet {
   return {
     run: async (text) => {
       const run = previous.then(() => library.run(context, text));
-      // Its own caller receives the failure; the next call only waits.
+      // The caller of `run` receives the failure; the next call only waits.
       previous = run.catch(() => undefined);
       if ((await run) !== 0) {
         throw new RuntimeError('internal', `the rules were refused: ${library.errors(context).trim()}`);
@@ -60,19 +60,22 @@ export function openRuleSet({ showsHandles = false } = {}): RuleSet {
 
 /** Changes the packet filter of the namespace of this process, by libnftables or by the `nft` command. */
 export interface PacketFilter {
-  /** As `run` of a `RuleSet`. */
+  /** Runs nft commands and resolves with their output. */
   run(text: string): Promise<string>;
-  /** As `runRules`, with the handle of each listed rule, by which it can be deleted. */
+  /**
+   * Runs nft commands and resolves with their output, in which each listed rule has its handle, by which it
+   * can be deleted.
+   */
   list(text: string): Promise<string>;
 }
 
 /** Runs one text in the namespace of this process. */
 export const runRules = (text: string): Promise<string> => runOnce(text, openRuleSet());
 
-/** As `runRules`, with the handle of each rule, by which it can be deleted. */
+/** Runs nft commands with the handles of rules in their output. */
 const listRules = (text: string): Promise<string> => runOnce(text, openRuleSet({ showsHandles: true }));
 
-/** By libnftables. */
+/** The packet filter by libnftables. */
 export const hostFilter: PacketFilter = { run: runRules, list: listRules };
 
 async function runOnce(text: string, rules: RuleSet): Promise<string> {

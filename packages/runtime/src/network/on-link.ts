@@ -30,8 +30,8 @@ const maxAgeMs = 1_000;
 let recent: { namespace: string; ranges: string[]; at: number } | undefined;
 
 /**
- * As `findOnLinkRanges`, at most a second ago: it takes the longer, the more sandboxes have a link, and many are often
- * created at once.
+ * Returns what `findOnLinkRanges` found at most a second ago: it takes the longer, the more sandboxes have a
+ * link, and many are often created at once.
  */
 export function findRecentOnLinkRanges(): string[] {
   const namespace = readlinkSync('/proc/thread-self/ns/net');
@@ -41,7 +41,7 @@ export function findRecentOnLinkRanges(): string[] {
   return recent.ranges;
 }
 
-/** Of the text of `/proc/net/route`, the targets of routes that are up and have no gateway. */
+/** Returns the targets of routes that are up and have no gateway, from the text of `/proc/net/route`. */
 export function parseOnLinkRoutes(text: string): string[] {
   const [isUp, hasGateway, isRejected] = [0x1, 0x2, 0x200];
   return text

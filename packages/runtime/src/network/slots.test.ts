@@ -65,7 +65,7 @@ describe('slots', () => {
     for (let id = 0; id < 20; id += 1)
       slots.push(await reserveSlot({ dataDir: '/data/a', id: `i${id}`, stateDir }));
     expect(new Set(slots).size).toBe(20);
-    // Of more than 7000: those of one that counts would be neighbours.
+    // Slots are chosen at random of more than 7000: those of a counter would be neighbours.
     expect(slots.filter((slot) => slots.includes(slot + 1) || slots.includes(slot - 1)).length).toBeLessThan(
       10,
     );

@@ -63,7 +63,7 @@ export function connectNode(options: NodeConnectionOptions): NodeConnection {
       wake = new AbortController();
       await ask();
       const until = AbortSignal.any([signal, wake.signal]);
-      // It rejects only when one of the two signals ends it early.
+      // The sleep rejects only when one of the two signals ends it early.
       await sleep(intervalMs, undefined, { signal: until, ref: false }).catch(() => undefined);
     }
   };

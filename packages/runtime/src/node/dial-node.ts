@@ -53,7 +53,7 @@ export async function dialNode(
     ALPNProtocols: [opening.use === 'runtime' ? protocols.runtime : protocols.door],
     // RFC 6066 (3): an address is no server name, and a node may be named like one.
     servername: isIP(name) === 0 ? name : '',
-    // As on the host itself: programs inside may end their half first, the agent does not.
+    // Allow what the host itself allows: programs inside may end their half first, the agent does not.
     allowHalfOpen: opening.use === 'door' && typeof opening.port === 'number' && opening.port !== agentPort,
     checkServerIdentity: (_host, certificate) => checkIdentity(name, certificate),
     ...toReadOptions(reader, () => socket),

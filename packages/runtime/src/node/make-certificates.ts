@@ -48,7 +48,7 @@ export async function makeAuthority({
     signingAlgorithm: algorithm,
     keys,
     extensions: [
-      // It signs no further authorities.
+      // The authority signs no further authorities.
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
       await SubjectKeyIdentifierExtension.create(keys.publicKey),

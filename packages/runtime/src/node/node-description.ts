@@ -2,14 +2,14 @@ import type { DescribeNodeResponse } from '../gen/skerry/node/v1/node_pb.ts';
 
 /** What a server has to know of a node, beside the features of its runtime. */
 export interface NodeDescription {
-  /** Of skerry. */
+  /** The version of skerry. */
   version: string;
   /** The image of the base template: an absolute path on the node. */
   base: { rootfs: string; digest: string };
   /** The folder of the images of templates: an absolute path on the node. */
   templatesFolder: string;
   room: NodeRoom;
-  /** Of the machine, now: what programs cannot get. */
+  /** The memory of the machine that programs cannot get now. */
   usedMemoryBytes: number;
 }
 

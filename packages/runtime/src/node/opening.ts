@@ -14,7 +14,7 @@ import { parseSnapshotRequest, type SnapshotRequest } from '../stored/snapshot-r
  */
 const PROTOCOL = 1;
 
-/** Of TLS (RFC 7301), so that a connection for one use cannot be taken for one of the other. */
+/** The protocol names in TLS (RFC 7301): a connection for one use cannot be taken for one of the other. */
 export const protocols = { runtime: 'h2', door: 'skerry-door' };
 
 /** A server that uses the node as its owner. Of two, the one with the higher epoch owns it. */
@@ -43,7 +43,7 @@ export interface ImageRequest {
   /** `find` only asks whether it is there. */
   way: 'find' | 'read' | 'write';
   digest: string;
-  /** Of what is written; otherwise 0. */
+  /** The size of what is written; otherwise 0. */
   sizeBytes: number;
 }
 

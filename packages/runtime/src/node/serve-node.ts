@@ -20,9 +20,12 @@ import { openOwnerRecord } from './owner-record.ts';
 import { openSnapshotDoor } from './snapshot-door.ts';
 
 export interface NodeServer {
-  /** Of this host, in the form that clients dial. */
+  /** The address on this host, in the form that clients dial. */
   readonly address: { host: string; port: number };
-  /** Of the server that owns the node, also before that has connected again; undefined: none has claimed it yet. */
+  /**
+   * The epoch of the server that owns the node, also before that has connected again; undefined: none has
+   * claimed it yet.
+   */
   readonly epoch: number | undefined;
   /** Stops listening, ends every connection and waits until unfinished calls are undone. The runtime stays open. */
   close(): Promise<void>;

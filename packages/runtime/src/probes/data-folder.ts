@@ -37,7 +37,7 @@ function findMount(folder: string, mountinfo: string): Mount | undefined {
       String.fromCharCode(Number.parseInt(code, 8)),
     );
     const holds = point === '/' || folder === point || folder.startsWith(`${point}/`);
-    // Of two mounts at the same place the later one hides the other.
+    // The later of two mounts at the same path hides the other.
     if (point !== '' && holds && point.length >= (found?.point.length ?? 0))
       found = { point, options: options.split(','), type: after.split(' ')[0] ?? '' };
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** What the kernel and the system report in files. */
 export interface HostFacts {
-  /** As in `6.1.0-37-amd64`. */
+  /** The kernel's release, such as `6.1.0-37-amd64`. */
   kernelRelease: string;
   /** A setting by its name for sysctl(8); undefined where the kernel does not have it. */
   setting(name: string): number | undefined;

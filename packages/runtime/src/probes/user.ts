@@ -69,7 +69,7 @@ function toSettingsMend({ setting }: Pick<HostFacts, 'setting'>): string | undef
   return refusing.length > 0 ? persist(...refusing) : undefined;
 }
 
-/** As `toNamespaceMend`, for this host; undefined where no setting prevents it. */
+/** Returns the advice of `toNamespaceMend` for this host; undefined where no setting prevents it. */
 export function readNamespaceMend(): string | undefined {
   return toSettingsMend(readHostFacts());
 }

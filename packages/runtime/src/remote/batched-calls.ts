@@ -1,7 +1,7 @@
 import { fromConnectError } from './failure.ts';
 import type { Target } from './messages.ts';
 
-/** With the longest ids, so many targets fit into a request. */
+/** The number of targets that fit into a request when they have the longest ids. */
 const MAX_TARGETS = 100;
 
 interface Waiting<T> {

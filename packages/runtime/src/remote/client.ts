@@ -36,7 +36,10 @@ import {
 import { createWatches, watchOver } from './watches.ts';
 
 export interface RemoteRuntime extends AddressedRuntime {
-  /** For the other services of that process. Its calls reject with `RuntimeLostError` when the connection ends. */
+  /**
+   * The connection, for the other services of that process. Its calls reject with `RuntimeLostError` when it
+   * ends.
+   */
   readonly transport: Transport;
 }
 
@@ -65,7 +68,7 @@ const dialLocalGuest: GuestDial = {
   control: ({ sockets }, { signal }) => connectGuestSocket({ path: sockets.control, signal }),
 };
 
-/** As `createRemoteRuntime`, with another way to get a connected socket. */
+/** Uses a remote runtime over sockets that `dial` connects, otherwise as `createRemoteRuntime` does. */
 export async function createRemote(options: {
   dial: () => Promise<Socket>;
   /** Default: the sockets of agents are on this host. */

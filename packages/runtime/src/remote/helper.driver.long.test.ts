@@ -110,7 +110,7 @@ describe('the helper', () => {
     for (const one of refused) expect(one).toMatchObject({ reason: { code: 'unavailable' } });
     expect(await askAgent(instance)).toBe('ok');
     expect(await (await runtime.get('two')).state()).toBe('running');
-    // Its unfinished sandbox is listed and can be removed.
+    // The unfinished sandbox is listed and can be removed.
     for await (const other of runtime.list()) if (others.includes(other.id)) await other.stop();
     await instance.stop();
     await ended;

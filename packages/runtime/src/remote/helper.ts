@@ -28,8 +28,8 @@ export interface HelperOptions {
   /** Set when this process is root of a user's rootless namespace. */
   rootless?: HelperRootlessOptions | undefined;
   /**
-   * After so many faults within a minute, or consecutive ones before it is ready, the helper is not started again. 0, the
-   * default, means no limit.
+   * The number of faults within a minute, or of consecutive ones before it is ready, after which the helper
+   * is not started again. 0, the default, means no limit.
    */
   faultLimit?: number | undefined;
   /** Called each time the helper has ended by itself, from its first readiness on. */

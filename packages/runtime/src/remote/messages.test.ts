@@ -21,7 +21,7 @@ const spec: InstanceSpec = {
   limits: { cpuCount: 0.5, memoryBytes: 2 ** 40, diskBytes: 2 ** 52, processCount: 100 },
   network: OPEN_NETWORK,
 };
-/** As the service does. */
+/** Receives a request with the checks of the service. */
 const receiveSpec = (request: wire.CreateRequest): InstanceSpec => {
   checkBounds(wire.CreateRequestSchema, request);
   return parseSpec(request);

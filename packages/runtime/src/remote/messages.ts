@@ -183,7 +183,7 @@ export const parseUsage = (message: wire.GetUsageResponse): Usage => ({
   processCount: Number(message.processCount),
 });
 
-/** By birth id. */
+/** Returns the usage of each instance by its birth id. */
 export const parseUsages = ({ measured }: wire.ListUsageResponse): Map<string, Usage> =>
   new Map(measured.flatMap(({ birthId, usage }) => (usage ? [[birthId, parseUsage(usage)]] : [])));
 
@@ -197,7 +197,7 @@ export const toStateMessage = (state: InstanceState): { state: wire.InstanceStat
 });
 export const parseState = ({ state }: wire.GetStateResponse): InstanceState => parseName(states, state);
 
-/** By birth id. */
+/** Returns the state of each instance by its birth id. */
 export const parseStates = ({ found }: wire.ListStatesResponse): Map<string, InstanceState> =>
   new Map(found.map(({ birthId, state }) => [birthId, parseName(states, state)]));
 

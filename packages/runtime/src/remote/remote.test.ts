@@ -277,7 +277,7 @@ describe('a runtime over a unix socket', () => {
     // An attempt to reconnect that began before may still be pending.
     const lookUp = () => remote.get('one').catch((error: RuntimeError) => error.code);
     await expect.poll(lookUp).toBe('not_found');
-    // It ended while there was no connection; the new connection asks again.
+    // The run ended while there was no connection; the new connection asks again.
     await ended;
     expect((await remote.create(toSpec('two'))).id).toBe('two');
   });
@@ -293,7 +293,7 @@ describe('a runtime over a unix socket', () => {
     await once(front, 'listening');
     const other = await createRemote({ dial: () => dialSocket(join(dir, 'front.sock')) });
     try {
-      // Its end is reported in the next turn of the event loop.
+      // The end of the connection is reported in the next turn of the event loop.
       ends[0]?.destroy();
       expect((await other.create(toSpec('one'))).id).toBe('one');
       expect(local.log.filter((line) => line === 'create one')).toHaveLength(1);

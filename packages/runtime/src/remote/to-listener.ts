@@ -17,7 +17,7 @@ export const toListener = (
       nodeResponse.writeHead(404).end();
       return;
     }
-    // It is not used here, but connect-node throws when it is missing or cannot be parsed.
+    // Set a header that is not used here: connect-node throws when it is missing or cannot be parsed.
     nodeRequest.headers[':authority'] = 'runtime';
     const request = universalRequestFromNodeRequest(nodeRequest, nodeResponse, undefined, undefined);
     handler(request)

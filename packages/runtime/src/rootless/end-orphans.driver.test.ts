@@ -43,7 +43,8 @@ describe('ending the sandboxes of a rootless namespace that has ended', () => {
     mkdirSync(guest, { recursive: true });
     const [own, foreign] = [join(dir, 'own'), join(dir, 'foreign')];
     await reserveSlot({ dataDir, id: 'i1', stateDir: own });
-    // The same folder and number, but another sandbox: as that of a namespace which has the number of an ended one.
+    // Reserve the slot of another sandbox with the same folder and number: another namespace can have the
+    // number of an ended one.
     await reserveSlot({ dataDir, id: 'i2', stateDir: foreign });
     const maker = start('unshare', ['--user', '--map-root-user', 'bash', '-c', rootlessScript, guest]);
     const lines = readLines(maker);

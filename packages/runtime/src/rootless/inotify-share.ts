@@ -6,6 +6,6 @@ import { readFileSync } from 'node:fs';
  */
 export const toInotifyShare = (ofUser: number): number => Math.max(16, Math.floor(ofUser / 8));
 
-/** As `toInotifyShare`, of this host. */
+/** Returns the share of this host's limit. */
 export const readInotifyShare = (): number =>
   toInotifyShare(Number(readFileSync('/proc/sys/fs/inotify/max_user_instances', 'utf8')));

@@ -190,7 +190,7 @@ async function readIdRanges(): Promise<{ firstUid: number; firstGid: number }> {
   return { firstUid, firstGid };
 }
 
-/** By the setuid programs of the host, which check that the ids are the user's. */
+/** Maps the ids by the setuid programs of the host, which check that they are the user's. */
 async function mapIds(pid: number, range: { firstUid: number; firstGid: number }): Promise<void> {
   const { uid, gid } = userInfo();
   const toArgs = (own: number, first: number): string[] =>
@@ -213,7 +213,7 @@ async function endUnused(stateDir: string): Promise<void> {
   const record = readRootlessRecord(stateDir);
   if (await isUsed(stateDir, record)) return;
   if (record) await endHolder(record);
-  // With the records of the network that ended with it.
+  // Remove the records of the network, too: it ended with the namespace.
   await rm(stateDir, { recursive: true, force: true });
 }
 

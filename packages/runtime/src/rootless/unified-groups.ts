@@ -64,7 +64,7 @@ const isWritable = (path: string): boolean => {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    return false; // It does not exist, or is not this user's.
+    return false; // The group does not exist, or is not this user's.
   }
 };
 

@@ -48,7 +48,7 @@ function start(holderPid: number, line: number): Program {
         ...['--exit-fd=3', '--ready-fd=4', String(holderPid), uplinkInterface],
       ],
       stdio: ['ignore', 'ignore', 'output', line, 'output'],
-      // It outlives the process that starts it.
+      // The uplink outlives the process that starts it.
       ownSession: true,
     });
   } catch (error) {

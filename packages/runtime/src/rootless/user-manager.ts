@@ -32,7 +32,7 @@ const isSocketOf = (uid: number, path: string): boolean => {
     const found = statSync(path);
     return found.isSocket() && found.uid === uid;
   } catch {
-    return false; // It does not exist, or is in a folder that is closed to this user.
+    return false; // The socket does not exist, or is in a folder that is closed to this user.
   }
 };
 
@@ -75,7 +75,7 @@ async function callManager(
 ): Promise<void> {
   await runCommand({
     file: 'busctl',
-    // Its own timeout would be 25 s.
+    // The timeout of busctl would be 25 s.
     args: [
       '--user',
       `--timeout=${Math.ceil(call.timeoutMs / 1000)}`,

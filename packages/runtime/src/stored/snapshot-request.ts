@@ -8,7 +8,7 @@ export type SnapshotRequest =
   | { way: 'store'; snapshot: SnapshotId; copy: CopyId; templateDigest: string }
   | {
       way: 'fetch';
-      /** Of the new snapshot on the host. */
+      /** The id of the new snapshot on the host. */
       snapshot: SnapshotId;
       copy: CopyId;
       templateDigest: string;

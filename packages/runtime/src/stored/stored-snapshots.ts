@@ -27,7 +27,7 @@ export interface StoreOptions {
   blobs: BlobStore;
   /** The id of the copy. */
   copy: CopyId;
-  /** Of the image that it was made on: `sha256:` and 64 hex digits. */
+  /** The digest of the image that the snapshot was made on: `sha256:` and 64 hex digits. */
   templateDigest: string;
   signal?: AbortSignal | undefined;
 }
@@ -40,13 +40,15 @@ export interface FetchOptions extends StoreOptions {
 }
 
 export interface StoredSnapshot {
-  /** Of the manifest, in hex, which a read needs. The manifest has the digests of everything else. */
+  /**
+   * The digest of the manifest, in hex, which a read needs. The manifest has the digests of everything else.
+   */
   manifestSha256: string;
   /** What its parts take in the store. */
   sizeBytes: number;
 }
 
-/** Of a copy in the store. It has the form of the id of a snapshot. */
+/** The id of a copy in the store, in the form of the id of a snapshot. */
 export type CopyId = string;
 
 /** Everything of a copy of a snapshot is below it. */

@@ -10,6 +10,6 @@ const checkout = fileURLToPath(new URL('../../../..', import.meta.url));
  * must see the folder unchanged. Does nothing where all users may enter.
  */
 export const openCheckout = (): void => {
-  // By their content: the checkout itself may be the folder that is closed.
+  // Find closed folders from the checkout's content: the checkout itself may be closed.
   openClosedFolders(findClosedFolders(['packages', 'node_modules'].map((name) => join(checkout, name))));
 };

@@ -10,7 +10,7 @@ export const diffSuite = (host: SuiteHost): void => {
     for await (const difference of host.runtime.snapshots.diff(from, to)) found.push(difference);
     return found;
   };
-  /** As lines, for everything below one folder. */
+  /** Returns the differences below one folder as lines. */
   const below = (found: readonly Difference[], folder: string): string[] =>
     found
       .filter(({ path }) => path.startsWith(`${folder}/`))

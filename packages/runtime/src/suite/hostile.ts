@@ -155,6 +155,6 @@ const readOwner = (pid: string, tag: string): number | undefined => {
     const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return uid === undefined ? undefined : Number(uid);
   } catch {
-    return undefined; // It has ended.
+    return undefined; // The process has ended.
   }
 };

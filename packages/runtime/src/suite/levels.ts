@@ -32,7 +32,7 @@ const traits: Partial<Record<Features['level'], LevelTraits>> = {
     devices: ['mqueue'],
   },
   gvisor: {
-    // Its sentry is a process under the same limits, and the host ends that.
+    // The sentry of a sandbox is a process under the sandbox's limits, and the host ends that.
     endsAtLimit: 'sandbox',
     keepsPipes: false,
     honoursSetuid: false,
@@ -44,7 +44,7 @@ const traits: Partial<Record<Features['level'], LevelTraits>> = {
       // The sentry's own, which shows nothing of the host's.
       'look at /proc/cmdline',
       'look at /sys/fs',
-      // Of all processes inside: see `hidesProcesses`.
+      // Processes inside can read each other's: see `hidesProcesses`.
       'read the memory map of the first process as a user',
       'read the variables of the first process as a user',
       // Has no effect.

@@ -18,7 +18,7 @@ const loadType = 1;
 const symbolTableType = 2;
 
 export interface VariableOptions {
-  /** As in the symbol table, so mangled for C++. */
+  /** The name in the symbol table, so mangled for C++. */
   symbol: string;
   /** The start value of the variable, an `int`, in this program. */
   from: number;
@@ -53,7 +53,7 @@ async function findSymbol(file: FileHandle, header: Buffer, symbol: string): Pro
   const names = table && sections[table.readUInt32LE(40)];
   if (table === undefined || names === undefined) return undefined;
   const text = await readSection(file, names);
-  // With the NULs around it, so that it does not match inside of a longer name.
+  // Include the NULs around the name, so that it does not match inside of a longer one.
   const found = text.indexOf(`\0${symbol}\0`, 0, 'latin1');
   if (found === -1) return undefined;
   const symbols = await readSection(file, table);

@@ -34,7 +34,7 @@ export const createMemoryInstance = (options: {
   rootfs: string;
   folder: string;
   features: Features;
-  /** Of all instances. */
+  /** The snapshots of all instances. */
   snapshots: Map<SnapshotId, MemorySnapshot>;
   agent: ((id: string, socket: 'http' | 'control') => RequestListener) | undefined;
   nextRunId: () => string;

@@ -21,7 +21,7 @@ export interface MemoryOptions {
 export interface MemoryRuntime extends AddressedRuntime {
   /** Ends the run of a sandbox, as the death of its agent does. Throws `not_found`. */
   crash(id: string): void;
-  /** Its limits hold for nothing, so nothing is reserved. */
+  /** Returns a load without reserved memory: this driver enforces no limits. */
   measure(): Promise<HostLoad>;
 }
 

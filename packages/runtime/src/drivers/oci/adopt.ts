@@ -59,7 +59,7 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
             });
           } else {
             await continueProcesses(cgroup, folder).catch(() => {
-              // It continues in any case, and a failure here must not hold up every other sandbox.
+              // The processes continue in any case, and a failure here must not hold up every other sandbox.
             });
           }
           await rm(folder.dumpPipe, { force: true });

@@ -97,8 +97,8 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
 };
 
 /**
- * By step: removes everything that the step may have left, also when it was interrupted. Does nothing where nothing is
- * left.
+ * Step → function that removes everything that the step may have left, also when it was interrupted. Does
+ * nothing where nothing is left.
  */
 const undo = {
   /** The agent is the first process inside. */

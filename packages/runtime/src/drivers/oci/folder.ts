@@ -43,7 +43,7 @@ export interface SnapshotFolder {
   readonly record: string;
   /** The copy of the sandbox's disk. */
   readonly image: string;
-  /** Its content: one entry a line. */
+  /** The list of the snapshot's entries, one a line. */
   readonly manifest: string;
   /** The processes, where they were captured too. */
   readonly memory: string;

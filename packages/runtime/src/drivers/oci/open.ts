@@ -77,7 +77,7 @@ export const openOci = async (settings: OciSettings, place: OciPlace): Promise<O
   };
 };
 
-/** By level, what brings the programs that start its sandboxes where this host lacks them. */
+/** Level → function that fetches the programs which start its sandboxes, where this host lacks them. */
 const programs: Record<
   IsolationLevel,
   (settings: OciSettings, signal: AbortSignal | undefined) => Promise<Pick<OciOptions, 'runscPath'>>

@@ -87,7 +87,7 @@ describe('a sandbox that the OCI driver has paused', () => {
     );
     expect(await instance.state()).toBe('paused');
     expect(await recordOf(instance)).toEqual(record);
-    // With its original bytes and modification time the sandbox can be resumed.
+    // Restore the original bytes and modification time: the sandbox can be resumed then.
     await rename(`${base}/copy`, image);
     await writeRecord(toFolder(instance).record, {
       ...record,

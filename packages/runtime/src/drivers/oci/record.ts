@@ -10,16 +10,18 @@ import type { RecordedLevel } from './levels.ts';
 /** What is on disk about a sandbox before any of it exists, so that a process after a crash finds all of it. */
 export interface SandboxRecord {
   version: 1;
-  /** With the image below its own files, also when it began as a copy. */
+  /** The settings, and the image below the sandbox's own files, also when it began as a copy. */
   spec: InstanceSettings & { rootfs: string };
   /** The snapshot that its disk was copied from. */
   snapshot?: SnapshotId;
   /** Assigned once, at the create. */
   birthId: string;
   runId: string;
-  /** Of the present run, or of the last one; absent for `container`. No later run has a lower level. */
+  /**
+   * The level of the present run, or of the last one; absent for `container`. No later run has a lower level.
+   */
   level?: NonNullable<RecordedLevel['level']>;
-  /** Of the present run, or of the last one. A paused sandbox has none reserved. */
+  /** The slot of the present run, or of the last one. A paused sandbox has none reserved. */
   slot: number;
   /**
    * The host's id for root on the disk: the one of the first run, of the sandbox that the disk was first made for.
@@ -55,7 +57,10 @@ export const writeRecord = async (path: string, record: SandboxRecord): Promise<
   renameSync(next, path);
 };
 
-/** As `writeRecord`, of a sandbox or a snapshot, and resolves when the record and its name are on the medium. */
+/**
+ * Replaces the record of a sandbox or a snapshot in one rename, and resolves when the record and its name are
+ * on the medium.
+ */
 export const keepRecord = async (path: string, record: { version: 1; phase: string }): Promise<void> => {
   const next = `${path}.next`;
   await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });

@@ -214,7 +214,7 @@ try {
     withoutLink = (error as { code: string }).code;
   }
 
-  // As when the operator reloads the host's firewall.
+  // Remove all rules, as a reload of the host's firewall by the operator does.
   await runCommand({ file: 'nft', args: ['flush', 'ruleset'] });
   const unguarded = await dial(a, { otherSandbox: other });
   const guarded = await dial(d, { otherSandbox: other, ...farAddresses, hostUplink: targets.hostUplink });

@@ -86,7 +86,7 @@ try {
     'link set lo up',
     'addr add 5.5.5.2/24 dev down0',
     'link set down0 up',
-    // As a neighbour on the link of the host has it who wants to reach sandboxes.
+    // Add the route that a neighbour on the link of the host would add to reach sandboxes.
     `route add 10.201.0.0/16 via ${uplink}`,
   ]);
   await watchLink(internet, 'down0');

@@ -12,7 +12,7 @@ const dir = process.argv[2] as string;
 const stateDir = join(dir, 'state');
 const probe = () => probeForwarding({ dir, stateDir });
 
-/** As iptables-nft makes it for Docker, with a rule of the operator's in it. */
+/** The rules that iptables-nft makes for Docker, with a rule of the operator. */
 const docker = `table ip filter {
   chain FORWARD { type filter hook forward priority filter; policy drop; counter jump DOCKER-USER; }
   chain DOCKER-USER { oifname "skv*" counter accept; counter return; }

@@ -81,7 +81,7 @@ const readHeld = async (instance: Instance): Promise<number> => {
   return all - cache.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
 };
 
-/** Pauses and resumes it so many times, makes a fork of it each time, and calls `check` with both. */
+/** Pauses and resumes `source` that number of times, forks it each time, and calls `check` with both. */
 const restoreAgain = async (
   source: Instance,
   { times, check }: { times: number; check: (one: Instance) => Promise<void> },

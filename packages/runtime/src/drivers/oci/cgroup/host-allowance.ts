@@ -15,7 +15,7 @@ export interface HostAllowance {
   hasMultipath: boolean;
 }
 
-/** It belongs to the network namespace of the process that opens it. */
+/** A setting of the network namespace of the process that opens the file. */
 export const multipathSetting = '/proc/sys/net/mptcp/enabled';
 
 /** Reads the limits that this process can pass on; an OCI runtime that has to exceed them starts nothing. */

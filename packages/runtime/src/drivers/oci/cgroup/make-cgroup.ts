@@ -11,7 +11,7 @@ import { allowDevices } from './workarounds/device-program.ts';
 
 const CPU_PERIOD_US = 100_000;
 
-/** The same as those of an OCI runtime. */
+/** The devices that an OCI runtime allows. */
 const DEVICES = ['c *:* m', 'b *:* m', ...usableDevices.map((numbers) => `c ${numbers.join(':')} rwm`)];
 
 /** The limits of a group. Those of its sockets follow from its memory where they are not given. */
@@ -67,7 +67,10 @@ const makeUnified = async (layout: CgroupLayout, path: string, limits: Limits): 
 
 const toController = (file: string): string => file.split('.')[0] ?? '';
 
-/** As an OCI runtime applies the bundle: the first file limits memory and swap together, so none may be swap. */
+/**
+ * Returns the settings that an OCI runtime would make from the bundle. `memory.max` limits memory and swap
+ * together, so none may be swap.
+ */
 export const toUnifiedSettings = (
   { limitsSwap }: Pick<CgroupLayout, 'limitsSwap'>,
   limits: Limits,

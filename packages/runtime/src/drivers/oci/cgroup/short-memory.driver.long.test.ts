@@ -20,7 +20,7 @@ const findHelpers = (): number[] =>
         const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
         return words.includes('--socket') && words.includes(oci.dataDir);
       } catch {
-        return false; // It has just ended.
+        return false; // The process has just ended.
       }
     });
 

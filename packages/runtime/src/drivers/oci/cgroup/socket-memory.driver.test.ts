@@ -77,7 +77,8 @@ while ! [ -s /root/taken ]; do sleep 0.1; done; cat /root/taken`;
       const folder = `/sys/fs/cgroup/memory/${toCgroupParent(dataDir)}/${id}`;
       const read = (name: string) => Number(readFileSync(`${folder}/memory.kmem.tcp.${name}`, 'utf8'));
       expect(read('limit_in_bytes')).toBe(toSocketBytes(limits));
-      // Of UDP, too. What is received beyond is dropped; each socket may have one piece all the same.
+      // Unread data of UDP counts, too. What is received beyond the limit is dropped; each socket may have
+      // one piece all the same.
       expect(read('usage_in_bytes')).toBeGreaterThan(toSocketBytes(limits) / 2);
       expect(read('usage_in_bytes')).toBeLessThan(toSocketBytes(limits) * 3);
     }

@@ -8,7 +8,7 @@ export interface HostClass {
   cpuModel: string;
   /** Those that count, in the order of their names. */
   cpuFlags: string[];
-  /** As in `6.1.0-37-amd64`. */
+  /** The kernel's release, such as `6.1.0-37-amd64`. */
   kernelRelease: string;
   /** The program that writes and restores checkpoints, with its version: `criu 4.2`. */
   checkpointer: string;
@@ -19,9 +19,9 @@ export interface HostClass {
 
 /** The class of a checkpoint: two hosts restore it in the same way when they are of its class and have both contents. */
 export interface CompatibilityClass extends HostClass {
-  /** Of the image below the files of the sandbox: processes have files of it open. */
+  /** The digest of the image below the files of the sandbox: processes have files of it open. */
   templateDigest: string;
-  /** Of the agent's folder, for the same reason. */
+  /** The digest of the agent's folder, whose files processes have open, too. */
   agentDigest: string;
 }
 

@@ -1,15 +1,15 @@
 /** What /proc/cpuinfo says of the processors of a host, all of them together. */
 export interface CpuFacts {
-  /** As the kernel writes it: `GenuineIntel`, or the number of the implementer. */
+  /** The vendor in the kernel's words: `GenuineIntel`, or the number of the implementer. */
   vendor: string;
   family: string;
-  /** Of processors of several models, all of them, joined by a plus. */
+  /** The model; those of several models are joined by a plus. */
   model: string;
   /** In the order of their names: those that a program may have found, see `ofHostOnly`. */
   flags: string[];
 }
 
-/** By the kernel's architecture: the first of these that the text has. */
+/** The fields of /proc/cpuinfo on x86-64 and arm64: the first that exists counts. */
 const fields = {
   vendor: ['vendor_id', 'CPU implementer'],
   family: ['cpu family', 'CPU architecture'],

@@ -21,7 +21,7 @@ export interface BundleOptions {
   /** Root inside as seen from the host, and the path of its user namespace; undefined where the runtime makes one. */
   baseId: number;
   userNamespace: string | undefined;
-  /** Of the host's processes. */
+  /** The limit of processes as the host counts them, see `toProcessLimit`. */
   processLimit: number;
   /** Whether the OCI runtime must be kept from mounting over `/tmp`. */
   keepsTmp: boolean;
@@ -185,7 +185,7 @@ const toMounts = ({ agentDir, guestDir, bootIdFile, limits, keepsTmp }: BundleOp
     destination: '/dev/shm',
     type: 'tmpfs',
     source: 'shm',
-    // Its pages count as the sandbox's memory; half of it leaves room for the programs that share them.
+    // Half of the memory, which these pages count as: the rest is room for the programs that share them.
     options: [...secure, 'mode=1777', `size=${Math.floor(limits.memoryBytes / 2)}`],
   },
   { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: secure },

@@ -51,7 +51,7 @@ describe('the choice of an OCI runtime', () => {
     expect(await readdir(join(dataDir, 'sandboxes'))).toEqual([]);
     const proof = await readFile(join(dataDir, 'run/oci-proof.json'), 'utf8');
     expect(proof).toContain('crun');
-    // With an agent that cannot start, only an earlier proof makes this succeed.
+    // Pass an agent that cannot start: only an earlier proof makes this succeed.
     expect(await chooseRuntime({ dataDir, agentDir: join(dir, 'none') }, () => undefined)).toBe('crun');
     expect(refused).toEqual([]);
   });

@@ -39,7 +39,7 @@ describe('a socket of netlink', () => {
   it('that is not read does not prevent any number of pauses, and receives notices afterwards', async () => {
     const instance = await oci.create();
     await startListener(instance, {
-      // It has lost messages as well.
+      // The second socket is too small for its messages, so it has lost some.
       hold: `s = open_socket(LINK_AND_IPV4_ADDRESS); small = open_socket(LINK_AND_IPV4_ADDRESS); small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 0)`,
       act: 'RTM_NEWADDR in read(s)',
     });

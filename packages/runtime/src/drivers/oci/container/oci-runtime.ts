@@ -62,7 +62,10 @@ export interface Sentry {
   release(container: Container): Promise<void>;
   /** Changes the host name, while everything inside is stopped. Rejects with `internal`. */
   rename(container: Container & { hostname: string }): Promise<void>;
-  /** Of the program, as it reports it; undefined when it does not. Rejects as `runCommand`. */
+  /**
+   * Resolves with the version that the program reports; undefined when it reports none. Rejects as
+   * `runCommand` does.
+   */
   readVersion(): Promise<string | undefined>;
   /** Resolves when the agent has opened its sockets and is not about to close them, after any earlier request. */
   reopen(container: Container): Promise<void>;

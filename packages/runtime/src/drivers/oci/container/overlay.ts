@@ -49,8 +49,8 @@ export const mountRoot = (options: {
   userNamespace: number | undefined;
 }): void => {
   const { disk, rootfs, target, lower, userNamespace } = options;
-  // With these options a later memory snapshot can dump the files that a process watches. Root stores overlay
-  // attributes as trusted.overlay.*, other users as user.overlay.*.
+  // A later memory snapshot can only dump files that a process watches if the overlay has these options. Root
+  // stores overlay attributes as trusted.overlay.*, other users as user.overlay.*.
   const kind = userNamespace === undefined ? 'userxattr' : 'index=on,nfs_export=on';
   mountShifted({ source: rootfs, target: lower, userNamespace });
   try {

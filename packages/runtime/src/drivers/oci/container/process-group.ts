@@ -98,7 +98,7 @@ const readNamespace = (pid: number): number | undefined => {
   try {
     return statSync(`/proc/${pid}/ns/user`).ino;
   } catch {
-    // It has ended, or belongs to another user of the host.
+    // The process has ended, or belongs to another user of the host.
     return undefined;
   }
 };
@@ -123,7 +123,8 @@ const isStopped = (pid: number): boolean => /[TtZX]/.test(readStat(pid)?.[0] ?? 
 
 /** sysconf(_SC_CLK_TCK) on every architecture that Node runs on. */
 const TICKS_PER_SECOND = 100;
-// Of /proc/pid/stat after the name: own time in user and system mode, then that of children it has waited for.
+// Fields of /proc/pid/stat after the name: own time in user and system mode, then that of children it has
+// waited for.
 const TIMES = [11, 12, 13, 14];
 
 /** The times of ended processes are counted by the parents that have waited for them, at last by the first process. */

@@ -7,7 +7,7 @@ import { lstatSync, watch } from 'node:fs';
 export const waitForEntry = (folder: string, name: string, signal: AbortSignal): Promise<void> =>
   watchFor(folder, name, { isWanted: true, signal });
 
-/** As `waitForEntry`, for the entry to disappear. */
+/** Waits for the entry to disappear, otherwise as `waitForEntry` does. */
 export const waitForNoEntry = (folder: string, name: string, signal: AbortSignal): Promise<void> =>
   watchFor(folder, name, { isWanted: false, signal });
 

@@ -16,7 +16,7 @@ export interface SeccompRule {
 export interface SeccompArgument {
   index: number;
   value: number;
-  /** For SCMP_CMP_MASKED_EQ: what the argument, masked by `value`, must equal. */
+  /** The value that the argument, masked by `value`, must equal. Only SCMP_CMP_MASKED_EQ has it. */
   valueTwo?: number;
   op: 'SCMP_CMP_EQ' | 'SCMP_CMP_GT' | 'SCMP_CMP_MASKED_EQ';
 }

@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(parent, { recursive: true }));
 
-/** As a program writes that hides when it did so. */
+/** Writes into an image and sets its time back, as a program does that hides its change. */
 const writeAt = async (name: string, offset: number, text: string): Promise<void> => {
   await using file = await open(join(folder, name), 'r+');
   await file.write(text, offset);

@@ -53,7 +53,7 @@ interface MemoryImage {
 
 interface Fingerprints {
   key: string;
-  /** Of each image, by name. */
+  /** Name of the image → its message authentication code. */
   macs: Record<string, string>;
 }
 
@@ -84,7 +84,7 @@ const READ_LIMIT = 2;
 /** The number of images synced at the same time, each by a thread of the pool; some threads are left for other work. */
 const WRITE_LIMIT = 6;
 
-/** As `listImages`; they are on the medium when it resolves. */
+/** Lists the images, and resolves when they are on the medium. */
 export const keepImages = async (folder: string): Promise<MemoryImages> => {
   const images = listImages(folder);
   const key = createFingerprintKey();
@@ -126,7 +126,10 @@ export const verifyImages = async (folder: string, { files, fingerprints }: Memo
   );
 };
 
-/** As `verifyImages`, but synchronous and by a stat only: for images that were verified, or have just been written. */
+/**
+ * Throws `damaged` when an image is missing, or has another size or time than listed. Synchronous, and
+ * without reading: for images that were verified, or have just been written.
+ */
 export const requireUntouched = (folder: string, { files }: MemoryImages): void => {
   for (const { name, sizeBytes, modifiedNs } of files) {
     const found = statSync(`${folder}/${name}`, { bigint: true, throwIfNoEntry: false });

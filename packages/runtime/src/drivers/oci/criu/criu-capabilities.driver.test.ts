@@ -36,7 +36,7 @@ beforeAll(async () => {
   chmodSync(folder, 0o755);
   for (const name of ['lib', 'images', 'rights']) mkdirSync(`${folder}/${name}`);
   for (const name of ['', '/images', '/rights']) chownSync(folder + name, BASE_ID, BASE_ID);
-  // As one that was changed to work as the owner of a sandbox.
+  // Make the program look like a CRIU that was changed to work as the owner of a sandbox.
   writeFileSync(`${folder}/criu`, '\0getegid\0');
   writeFileSync(`${folder}/lib/ld.so`, writeRights(folder));
   chmodSync(`${folder}/lib/ld.so`, 0o755);

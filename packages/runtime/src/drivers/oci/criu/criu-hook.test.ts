@@ -92,7 +92,7 @@ describe('a hook of CRIU', () => {
     const hook = await createCriuHook({ folder, step: 'post-dump', work });
     const child = call(hook, 'post-dump');
     await begun.promise;
-    // With its process group.
+    // Kill the whole process group.
     process.kill(-(child.pid ?? expect.fail('not started')), 'SIGKILL');
     await once(child, 'exit');
     let isClosed = false;
@@ -100,7 +100,7 @@ describe('a hook of CRIU', () => {
       isClosed = true;
     });
     for (let turn = 0; turn < 20; turn++) await nextTurn();
-    // Its files exist until it is closed.
+    // The files of the hook exist until it is closed.
     expect(isClosed).toBe(false);
     expect(await readdir(folder)).not.toEqual([]);
     ending.resolve();

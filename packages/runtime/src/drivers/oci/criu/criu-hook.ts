@@ -49,7 +49,7 @@ export const createCriuHook = async (options: {
   // the script cannot be executed (ETXTBSY). The kernel lets this thread continue a moment earlier (fs/exec.c,
   // begin_new_exec: exec_mmap comes before do_close_on_exec).
   writeFileSync(path, toScript(options.step), { mode: 0o700 });
-  // For both directions: opening one end does not wait for the other.
+  // Open both directions: opening one end does not wait for the other then.
   const [reached = -1, done = -1] = pipes.map((pipe) => {
     makeFifo(pipe);
     return openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);

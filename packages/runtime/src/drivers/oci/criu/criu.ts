@@ -28,7 +28,10 @@ export interface Criu {
    * exists; all of it, the program too, is a member of the cgroups. `livenessFd` may still be pending then.
    */
   restore(options: RestoreOptions): Promise<number>;
-  /** As in `4.2`; undefined when the program reports none. Rejects as `runCommand`. */
+  /**
+   * Resolves with the version, such as `4.2`; undefined when the program reports none. Rejects as
+   * `runCommand` does.
+   */
   readVersion(): Promise<string | undefined>;
 }
 
@@ -55,8 +58,8 @@ export interface DumpOptions extends ImageOptions {
   /** Inherited by the process that dumps: the pipe stays open as long as that lives. */
   lineFd: number;
   /**
-   * For processes that continue afterwards: work at the moment of their images. Files without a name have one during
-   * it. Without it the processes stay stopped, and such files keep their names.
+   * Runs at the moment of the images, for processes that continue afterwards. Files without a name have one
+   * during it. Without it the processes stay stopped, and such files keep their names.
    */
   whileHeld: (() => Promise<void>) | undefined;
 }
@@ -87,7 +90,7 @@ export interface RestoreOptions extends ImageOptions {
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** Its messages are in its log. */
+/** CRIU writes its messages into its log. */
 const silent = ['ignore', 'ignore', 'ignore'] as const;
 
 /** Undefined when the folder has none, or when it reports that it cannot work on this kernel. */

@@ -127,7 +127,7 @@ describe('a snapshot with memory', () => {
     for (const fork of forks) {
       const { pid, count, kept } = await readCounter(fork);
       expect({ pid, kept }).toEqual({ pid: before.pid, kept: 'still here' });
-      // Its disk was captured in use.
+      // Check the disk, which was captured while it was in use.
       await output(fork, 'head -c 1000000 /dev/urandom > /root/file; md5sum /root/file > /root/sum; sync');
       await fork.pause({ memory: true });
       await fork.resume();

@@ -195,7 +195,7 @@ setsid python3 /root/run.py > /root/log 2>&1 < /dev/null & echo $! > /root/pid; 
 describe('a program that waits for a child to begin', () => {
   it('does not prevent a pause or a snapshot at any moment', async () => {
     const instance = await create();
-    // As vfork, with a child that takes a while.
+    // Call clone(2) with the flags of vfork(2), with a child that takes a while.
     const program = `cat > /root/spawner.py <<'END'
 import ctypes, os, time
 libc = ctypes.CDLL(None)

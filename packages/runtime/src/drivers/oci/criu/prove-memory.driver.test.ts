@@ -37,7 +37,7 @@ const killDump = (): number => {
       process.kill(Number(pid), 'SIGKILL');
       return 1;
     } catch {
-      // It has ended since it was listed.
+      // The process has ended since it was listed.
     }
   }
   return 0;

@@ -71,5 +71,5 @@ describe('a cgroup after a restore in it', () => {
   });
 });
 
-/** As the kernel rounds a limit. */
+/** Rounds a limit to pages, as the kernel does. */
 const toPages = (bytes: number): number => bytes - (bytes % 4096);

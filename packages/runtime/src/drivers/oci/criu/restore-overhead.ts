@@ -8,10 +8,13 @@ import { limitRestoredSockets } from '../cgroup/socket-memory.ts';
 
 const MIB = 2 ** 20;
 
-/** For CRIU itself. */
+/** The memory of CRIU itself. */
 const OVERHEAD_BYTES = 32 * MIB;
 const OVERHEAD_PROCESSES = 32;
-/** For the copy of CRIU in each process before that is restored, and one for a session leader that has ended. */
+/**
+ * The memory for the copy of CRIU in each process before that is restored, and for a session leader that has
+ * ended.
+ */
 const OVERHEAD_BYTES_EACH = MIB;
 
 /**
@@ -28,8 +31,8 @@ export const addRestoreOverhead = (
     ...limits,
     memoryBytes,
     processCount: limits.processCount + OVERHEAD_PROCESSES + processCount,
-    // The same unread data takes other amounts in sockets that are made again. Beyond the limit of the sandbox the kernel
-    // would drop packets among them, and TCP would repeat these only after seconds.
+    // Unread data can take more memory in sockets that are made again. Beyond the limit of the sandbox the
+    // kernel would drop packets among them, and TCP would repeat these only after seconds.
     socketBytes: memoryBytes,
   };
 };
@@ -92,8 +95,9 @@ const lowerMemory = async (folder: string, layout: CgroupLayout, limits: Limits)
 };
 
 /**
- * For cgroup version 2. Reclaims through `memory.high` first, because the kernel kills when it cannot reclaim down to a new
- * `memory.max`: Documentation/admin-guide/cgroup-v2.rst. False when too much is left.
+ * Lowers the memory limit in cgroup version 2. Reclaims through `memory.high` first, because the kernel kills
+ * when it cannot reclaim down to a new `memory.max`: Documentation/admin-guide/cgroup-v2.rst. False when too
+ * much is left.
  */
 const lowerUnified = async (folder: string, { memoryBytes }: Limits): Promise<boolean> => {
   await writeFile(`${folder}/memory.high`, String(memoryBytes));

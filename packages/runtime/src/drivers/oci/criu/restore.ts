@@ -157,7 +157,7 @@ const prepareMounts = (
   host: OciHost,
   { folder, emptyDir }: { folder: SandboxFolder; emptyDir: string },
 ): void => {
-  // With the flags that an OCI runtime uses: CRIU opens a folder again only with the very mode that it had.
+  // Use the flags of an OCI runtime: CRIU opens a folder again only with the very mode that it had.
   const hidden = { type: 'tmpfs', flags: MountFlag.readOnly, data: 'mode=1777,size=4k' };
   mount({ source: 'none', target: emptyDir, ...hidden });
   // The kernel allows a sandbox its own /proc where a complete one is visible.

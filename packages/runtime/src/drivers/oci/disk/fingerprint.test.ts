@@ -53,7 +53,7 @@ it('depends on the key', async () => {
 it('uses a nonce of its own for each label', async () => {
   const empty = Buffer.alloc(0);
   const macs: string[] = [];
-  // For no bytes, the code is the encrypted nonce alone.
+  // Use no bytes: their code is the encrypted nonce alone.
   for (const label of ['one', 'other', 'one']) macs.push((await fingerprintOf(empty, { ...key, label })).mac);
   expect(new Set(macs).size).toBe(2);
   expect(macs[2]).toBe(macs[0]);

@@ -28,7 +28,8 @@ const read = (name: string): Promise<string> => readFile(join(etc, name), 'latin
 
 describe('a copied disk that is full', () => {
   it('keeps the old names where there is no room for new ones', async () => {
-    // With a hole in the place of the name; and one page, to which a longer name would add a second.
+    // Make one file with a hole where the name would be, and one of a whole page, which a longer name would
+    // make longer.
     await writeFile(join(etc, 'hostname'), '');
     await truncate(join(etc, 'hostname'), 100);
     const line = '127.0.1.1 source\n';

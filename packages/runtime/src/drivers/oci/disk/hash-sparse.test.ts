@@ -78,7 +78,7 @@ it('is equal for a hole and for zeros', async () => {
 
 it('costs nothing for data that was never written', async () => {
   const terabytes = 4 * 2 ** 40;
-  // Of the processor: the clock goes on while others have it.
+  // Measure time of the processor: the clock goes on while other processes have it.
   const before = process.cpuUsage();
   expect(await hashOf(terabytes, [[terabytes - 1, Buffer.from('x')]])).not.toBe(await hashOf(terabytes, []));
   const { user, system } = process.cpuUsage(before);

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-/** As a program writes that hides when it did so. */
+/** Writes into the disk and sets its time back, as a program does that hides its change. */
 const writeAt = async (offset: number, text: string): Promise<void> => {
   await using file = await open(image, 'r+');
   await file.write(Buffer.from(text), 0, text.length, offset);

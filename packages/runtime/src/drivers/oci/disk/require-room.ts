@@ -14,7 +14,10 @@ export interface Room {
   freeInodes: number;
 }
 
-/** Of the file system that the folder is on. Throws the error of statfs(2), as for a folder that is missing. */
+/**
+ * Returns the room of the file system that the folder is on. Throws the error of statfs(2), as for a missing
+ * folder.
+ */
 export const readRoom = (folder: string): Room => {
   const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);
   return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize, inodes: files, freeInodes: ffree };

@@ -14,7 +14,7 @@ export interface Roots {
   close(): Promise<void>;
 }
 
-/** For users who cannot mount: images are folders. */
+/** Returns the roots of users who cannot mount: images are folders. */
 export const createFolderRoots = (): Roots => ({
   open: async (rootfs) => {
     const found = await stat(rootfs).catch((cause: unknown) => {

@@ -6,8 +6,8 @@ import { type SandboxRecord, writeRecord } from '../record.ts';
 import { holdSentry } from './hold-sentry.ts';
 
 /**
- * As `beginPause`, for a sandbox whose sentry writes the checkpoint. Rejects as `holdSentry`: everything continues
- * then.
+ * Does the first half of a pause, as `beginPause` does, for a sandbox whose sentry writes the checkpoint.
+ * Rejects as `holdSentry` does: everything continues then.
  */
 export const beginSentryPause = async (
   host: OciHost,

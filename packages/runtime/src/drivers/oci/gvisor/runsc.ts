@@ -33,7 +33,8 @@ export const createRunsc = (program: string): OciRuntime => {
     runOciProgram({
       program,
       args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
-      // It passes on only the first three. The agent never reads its standard input.
+      // runsc passes only the first three descriptors into the sandbox, so `lineFd` stays outside. The agent
+      // never reads its standard input.
       stdio: [stdin ?? 'ignore', 'ignore', 'ignore', ...(lineFd === undefined ? [] : [lineFd])],
       // The program may be below the same closed folder as its data.
       passes: passes.length === 0 ? [] : [...passes, dirname(program)],

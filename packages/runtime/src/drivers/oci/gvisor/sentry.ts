@@ -44,7 +44,7 @@ export const createSentry = (run: RunscCommand, readVersion: Sentry['readVersion
         return;
       } catch (error) {
         if (tries === TRIES) throw error;
-        // It overwrites no existing image.
+        // Remove the images of the failed try: runsc overwrites none.
         for (const name of await readdir(imagesDir)) await rm(`${imagesDir}/${name}`);
         await sleep(TRY_AFTER_MS, undefined, { signal: container.signal });
       }
@@ -61,7 +61,8 @@ export const createSentry = (run: RunscCommand, readVersion: Sentry['readVersion
   rename: async ({ hostname, ...container }) => {
     const program = openProgram(toHostnameProgram(hostname));
     try {
-      // It has a capability that no other process inside has, and so is distinguished from all others.
+      // Give the process a capability that no other process inside has, which distinguishes it from all
+      // others.
       const rights = ['--user', '0', '--cap', 'CAP_SYS_ADMIN'];
       await run(container, ['exec', '--exec-fd', '0', ...rights, container.id, 'hostname'], {
         stdin: program,

@@ -37,7 +37,7 @@ export const probeMemory = (
   });
 };
 
-/** As `probeMemory`, at level `gvisor`. */
+/** Probes at level `gvisor` what `probeMemory` probes at level `container`. */
 export const probeGvisorMemory = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
   probe({ name: 'gvisor memory', needed: false, mend: 'see gvisor' }, async () => {
     const { dir, programsDir } = options;

@@ -104,8 +104,8 @@ const captureByCriu = async (
 };
 
 /**
- * As `captureRunning`, for a paused sandbox. Rejects with `damaged` when it differs from what the pause left, and with
- * `unsupported` when processes are requested that the pause did not keep.
+ * Captures a paused sandbox, otherwise as `captureRunning` does. Rejects with `damaged` when it differs from
+ * what the pause left, and with `unsupported` when processes are requested that the pause did not keep.
  */
 export const capturePaused = async (
   host: OciHost,

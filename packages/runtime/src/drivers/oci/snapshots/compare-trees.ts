@@ -48,7 +48,7 @@ const openTree = async (
     const baseId = host.toBaseId(record.slot);
     return { rootfs, layer: await collectLayer(readLayer(`${disk}/upper`, { baseId, signal })) };
   }
-  // It is paused.
+  // Read the disk of a paused sandbox through a view of its image.
   const layer = await withDiskView({ image, scratchDir: `${host.dataDir}/run` }, (view) =>
     collectLayer(readLayer(`${view}/upper`, { baseId: record.diskBaseId, signal })),
   );

@@ -39,7 +39,7 @@ const rewrite = (path: string, change: (text: string) => string): void => {
     if (size > MAX_BYTES) return;
     const bytes = Buffer.alloc(size);
     readSync(file, bytes, 0, bytes.length, 0);
-    // As bytes: the rest of the file need not be text.
+    // Latin-1 keeps every byte: the rest of the file need not be text.
     const changed = Buffer.from(change(bytes.toString('latin1')), 'latin1');
     if (changed.equals(bytes)) return;
     const written = writeSome(file, changed);

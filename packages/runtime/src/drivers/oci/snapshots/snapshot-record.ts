@@ -29,7 +29,7 @@ export interface SnapshotContents {
   rootfs: string;
   diskBaseId: number;
   diskBytes: number;
-  /** As in the record of that sandbox: nothing that starts from it gets a lower level. */
+  /** The level in the record of that sandbox: nothing that starts from it gets a lower level. */
   level?: NonNullable<RecordedLevel['level']>;
   /** Set where the processes were captured, too. */
   memory?: Checkpoint;

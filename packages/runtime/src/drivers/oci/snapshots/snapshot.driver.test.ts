@@ -157,7 +157,7 @@ describe('a snapshot that the OCI driver has made', () => {
   });
 });
 
-/** With a runtime whose data folder holds 20 MB. */
+/** Calls `work` with a runtime whose data folder holds 20 MB. */
 const onSmallDisk = async (work: (other: Runtime, folder: string) => Promise<void>): Promise<void> => {
   const small = join(base, 'small');
   await mkdir(small, { recursive: true });

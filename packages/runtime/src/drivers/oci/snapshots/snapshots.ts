@@ -45,8 +45,8 @@ export interface OciSnapshots extends Omit<Snapshots, 'diff' | 'exportImage'> {
    */
   make(id: SnapshotId, capture: Capture, options: { unlisted: boolean }): Promise<void>;
   /**
-   * As `make`, but nothing is repaired, described or on the medium: only this process can open the result, and for the
-   * next one it is not a snapshot.
+   * Makes a snapshot that only this process can open: nothing is repaired, described or on the medium, and
+   * for the next process it is no snapshot.
    */
   makeEphemeral(id: SnapshotId, capture: Capture): Promise<void>;
   /**
@@ -59,7 +59,10 @@ export interface OciSnapshots extends Omit<Snapshots, 'diff' | 'exportImage'> {
    * or was changed.
    */
   open(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
-  /** As `open`, for its files alone, and not of an ephemeral one; its processes are not looked at. */
+  /**
+   * Opens only the files, otherwise as `open` does; processes are not checked. Rejects for an ephemeral
+   * snapshot.
+   */
   openFiles(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
   /** Lists its files, by its manifest. Rejects as `open`, and with `unsupported` when they are not listed. */
   tree(id: SnapshotId): Promise<Tree>;
@@ -92,7 +95,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
   const remove = async (id: SnapshotId): Promise<void> => {
     const { path } = toFolder(id);
     if (passing.delete(id)) {
-      // For a later process it is not a snapshot in any case, removed or not.
+      // A later process does not take this folder for a snapshot, removed or not.
       await rm(path, { recursive: true, force: true });
       return;
     }

@@ -7,13 +7,13 @@ export interface TreeEntry {
   mode: number;
   uid: number;
   gid: number;
-  /** Of files. */
+  /** The size of a file. */
   sizeBytes?: number;
   /** The hash of the content, in hex, see `hashSparse`; empty when the file disappeared meanwhile. */
   sha256?: string;
-  /** Of links. */
+  /** The target of a link. */
   target?: string;
-  /** Of devices, as in `1:3`. */
+  /** The numbers of a device, such as `1:3`. */
   device?: string;
   /** Values in base64. Absent when there are none. */
   xattrs?: Record<string, string>;
@@ -28,5 +28,5 @@ export type LayerEntry =
   /** Hides the image's entry. */
   | { path: string; type: 'removed' };
 
-/** By path. */
+/** Path → entry. */
 export type Layer = ReadonlyMap<string, LayerEntry>;

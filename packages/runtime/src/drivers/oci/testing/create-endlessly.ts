@@ -1,4 +1,5 @@
-// For the crash test: makes sandboxes, several at once and one after the other, until this process is killed.
+// A program of the crash test: makes sandboxes, several at once and one after the other, until this process
+// is killed.
 
 import { CLOSED_NETWORK, OPEN_NETWORK } from '../../../network/policy.ts';
 import { createOci } from '../oci.ts';

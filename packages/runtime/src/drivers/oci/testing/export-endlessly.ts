@@ -1,4 +1,4 @@
-// For the kill test: exports a paused sandbox again and again, until this process is killed.
+// A program of the kill test: exports a paused sandbox again and again, until this process is killed.
 import { rm } from 'node:fs/promises';
 import { createOci } from '../oci.ts';
 

@@ -1,5 +1,5 @@
-// For the crash test: makes one sandbox and then pauses and resumes it, until this process is killed. Prints which
-// files inside are durable.
+// A program of the crash test: makes one sandbox and then pauses and resumes it, until this process is
+// killed. Prints which files inside are durable.
 
 import { OPEN_NETWORK } from '../../../network/policy.ts';
 import { runInside } from '../../../suite/client.ts';

@@ -4,7 +4,9 @@ import { runInside } from '../../../suite/client.ts';
 import { prepareRunsc } from '../gvisor/prepare-runsc.ts';
 import { type OciFixture, useOci } from './oci-fixture.ts';
 
-/** As `useOci`, for sandboxes of level gvisor that keep their memory. `reopen` needs no change for that. */
+/**
+ * Sets up `useOci` for sandboxes of level gvisor that keep their memory. `reopen` needs no change for that.
+ */
 export const useSentry = (name: string): OciFixture & { readonly runscPath: string } => {
   const oci = useOci({ name, internet: true });
   let runscPath: string;

@@ -1,5 +1,5 @@
-// For the crash test: makes one sandbox, and then snapshots of it and sandboxes of those, until this process is killed.
-// Prints which snapshots are durable, each with the number of the last file in it.
+// A program of the crash test: makes one sandbox, and then snapshots of it and sandboxes of those, until this
+// process is killed. Prints which snapshots are durable, each with the number of the last file in it.
 
 import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import { runInside } from '../../../suite/client.ts';

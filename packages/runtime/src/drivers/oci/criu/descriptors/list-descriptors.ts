@@ -7,7 +7,7 @@ export const MAX_DESCRIPTORS = 65_536;
 
 export interface Descriptor {
   pid: number;
-  /** Its number, as a name. */
+  /** The number of the descriptor, as a name. */
   name: string;
 }
 

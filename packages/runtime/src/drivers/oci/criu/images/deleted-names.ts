@@ -11,7 +11,9 @@ export const shortenDeletedNames = (files: readonly RegularFile[], remaps: reado
   return long.length > 0;
 };
 
-/** By how many the last name of a path is longer than one that CRIU can append to. */
+/**
+ * Returns the number of bytes by which the last name of a path is longer than one that CRIU can append to.
+ */
 const countExtraBytes = (path: Uint8Array): number =>
   path.length - 1 - path.lastIndexOf(SLASH) - LONGEST_BYTES;
 

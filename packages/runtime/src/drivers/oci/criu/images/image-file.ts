@@ -41,8 +41,8 @@ export const parseImage = async <Desc extends DescMessage>(
 };
 
 /**
- * As `parseImage`, of an image with one message, which raw bytes follow. `bytes` may be only its beginning. Throws
- * `internal` when that has no such message.
+ * Parses an image with one message, which raw bytes follow, otherwise as `parseImage` does. `bytes` may be
+ * only its beginning. Throws `internal` when that has no such message.
  */
 export const parseFirst = <Desc extends DescMessage>(
   schema: Desc,

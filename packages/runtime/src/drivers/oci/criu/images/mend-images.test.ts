@@ -33,7 +33,7 @@ interface Socket {
   destinationPort?: number;
 }
 
-/** As CRIU writes `file_entry` and `inet_sk_entry`. */
+/** Returns a socket in the form of CRIU's `file_entry` and `inet_sk_entry`. */
 const toSocketEntry = (socket: Socket): Uint8Array => {
   const {
     protocol = TCP,
@@ -67,7 +67,7 @@ const writeFiles = (...files: Uint8Array[]): Promise<void> =>
 const read = (): Promise<Buffer> => readFile(join(folder, 'files.img'));
 beforeEach(async () => {
   await write();
-  // Of the sockets below, which have one number: nothing is on its way.
+  // Write the queue of the sockets below, which have one number: it is empty.
   await writeFile(
     join(folder, 'tcp-stream-63.img'),
     Buffer.concat([Buffer.alloc(8), toEntry(toField(1, 0))]),
@@ -232,7 +232,7 @@ describe('mending the images', () => {
   });
 });
 
-/** As the kernel counts devices in watches, by the mount of an open file. */
+/** Returns the device of an open file's mount, which is how the kernel names devices of watches. */
 const readMountDevice = async (descriptor: number): Promise<number> => {
   const info = await readFile(`/proc/self/fdinfo/${descriptor}`, 'utf8');
   const mountId = /^mnt_id:\s+(\d+)$/m.exec(info)?.[1];

@@ -24,7 +24,7 @@ export const dropDeadWatches = async (
   return hasDropped;
 };
 
-/** Of a file, by the device of its file system as watches name it. */
+/** Returns the key of a file: the device of its file system, as watches name it, and its inode. */
 const toKey = (device: number, inode: bigint): string => `${device}:${inode}`;
 
 // linux/exportfs.h, fs/overlayfs/overlayfs.h: three bytes, then version, magic, length, flags and type, then of which file

@@ -87,7 +87,7 @@ const watchesKernel = ({ pid, path }: HeldFile, info: string): boolean => {
   return watched.some(([, device = '']) => devices.has(Number.parseInt(device, 16)));
 };
 
-/** By the file systems that they are on, linux/magic.h, ipc/mqueue.c. */
+/** Number of a file system (linux/magic.h, ipc/mqueue.c) → obstacle that open files on it are. */
 const unkept: ReadonlyMap<number, ObstacleKind> = new Map([
   [0x19800202, 'message_queue'],
   [0x5345434d, 'secret_memory'],

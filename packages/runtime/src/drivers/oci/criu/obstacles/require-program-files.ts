@@ -17,7 +17,7 @@ const readProgram = (pid: number): string => {
   try {
     return readlinkSync(`/proc/${pid}/exe`);
   } catch {
-    // It has ended, and may be a zombie.
+    // The process has ended, and may be a zombie.
     return '';
   }
 };

@@ -53,9 +53,9 @@ export const restoreThreadSettings = async (imagesDir: string, pids: readonly nu
 };
 
 interface Thread {
-  /** Its number for the host. */
+  /** The thread's number on the host. */
   host: number;
-  /** Its number in the sandbox. */
+  /** The thread's number in the sandbox. */
   inside: string;
   /** The processors that it may use: proc_pid_status(5), Cpus_allowed. */
   processors: string;

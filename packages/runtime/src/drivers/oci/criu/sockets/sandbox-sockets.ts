@@ -62,7 +62,9 @@ export const visitSockets = async (
   await visitFrozenSockets(await cgroup.members(), visit);
 };
 
-/** As `visitSockets`, for frozen processes. Rejects with what `visit` throws. */
+/**
+ * Visits the sockets of frozen processes, otherwise as `visitSockets` does. Rejects with what `visit` throws.
+ */
 export const visitFrozenSockets = async (
   pids: readonly number[],
   visit: (socket: SandboxSocket) => void,

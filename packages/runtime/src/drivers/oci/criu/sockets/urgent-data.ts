@@ -40,7 +40,7 @@ const hasUrgentByte = (
   return isLocal && bytes - unread > (hasEnd ? 1 : 0);
 };
 
-/** By inode, proc_net_tcp(5). */
+/** Returns the queues of TCP sockets by their inode, proc_net_tcp(5). */
 const readQueues = (pid: number): ReadonlyMap<string, Queue> => {
   const tables = ['tcp', 'tcp6'].map(
     (name) => readIfPresent(() => readFileSync(`/proc/${pid}/net/${name}`, 'latin1')) ?? '',

@@ -185,7 +185,7 @@ const HASH_BYTES = 32;
 /** Reads the stream that the records of the file make together. Its functions throw a RangeError at the end. */
 const openStream = (file: number) => {
   const block = Buffer.alloc(BLOCK_BYTES);
-  /** Of the block in the file. */
+  /** The offset of the block in the file. */
   let offset = 0;
   let [at, filled, leftOfRecord] = [0, 0, 0];
   const isFileAtEnd = (): boolean => {

@@ -12,9 +12,9 @@ export interface StoredManifest {
   snapshot: SnapshotId;
   /** The part of its record that does not depend on a host. */
   contents: Pick<SnapshotContents, 'sandbox' | 'parent' | 'diskBaseId' | 'diskBytes' | 'level'>;
-  /** Of the image below its files. */
+  /** The digest of the image below the snapshot's files. */
   templateDigest: string;
-  /** With the hash of its content, see `hashSparse`. */
+  /** The disk, with the hash of its content, see `hashSparse`. */
   disk: StoredFile & { sha256: string };
   /** Absent: its files are not listed. */
   list?: StoredFile & ManifestSummary;
@@ -40,7 +40,7 @@ export interface StoredFile {
 export interface StoredPart {
   offset: number;
   sizeBytes: number;
-  /** Of its bytes before they are compressed, in hex. */
+  /** The hash of the bytes before they are compressed, in hex. */
   sha256: string;
   /** The size of the blob. */
   storedBytes: number;
