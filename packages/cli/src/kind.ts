@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 /** What the ids and names of a command stand for. */
-export type Kind = 'sandbox' | 'snapshot' | 'template' | 'result' | 'node';
+export type Kind = 'sandbox' | 'snapshot' | 'template' | 'result' | 'node' | 'key';
 
 const listings: Record<Kind, string> = {
   sandbox: 'skerry sandbox list',
@@ -9,6 +9,7 @@ const listings: Record<Kind, string> = {
   template: 'skerry template list',
   result: 'skerry template cache ls',
   node: 'skerry node ls',
+  key: 'skerry key list',
 };
 
 /** What to do when nothing of that kind has the id or the name. */
@@ -22,7 +23,7 @@ export function toKind(command: Command): Kind | undefined {
   if (group === 'template') return verb === 'cache' ? 'result' : 'template';
   if (group === 'image') return 'template';
   if (group === 'snapshot') return verb === 'create' ? 'sandbox' : 'snapshot';
-  if (group === 'node') return 'node';
+  if (group === 'node' || group === 'key') return group;
   const own = group === 'sandbox' ? verb : group;
   if (own === 'create' || own === 'run') return 'template';
   return group === 'sandbox' || shortcuts.includes(group) ? 'sandbox' : undefined;

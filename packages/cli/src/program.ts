@@ -11,6 +11,10 @@ import { addExamples } from './commands/examples.ts';
 import { addForeignWords } from './commands/foreign-words.ts';
 import { loadImageCommand } from './commands/image/load.ts';
 import { saveImageCommand } from './commands/image/save.ts';
+import { createKeyCommand } from './commands/key/create.ts';
+import { listKeysCommand } from './commands/key/list.ts';
+import { renameKeyCommand } from './commands/key/rename.ts';
+import { revokeKeysCommand } from './commands/key/revoke.ts';
 import { nodeCommand } from './commands/node/node.ts';
 import { connectSandboxCommand } from './commands/sandbox/connect.ts';
 import { copySandboxCommand } from './commands/sandbox/cp.ts';
@@ -112,6 +116,13 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(listContextsCommand())
     .addCommand(useContextCommand())
     .addCommand(removeContextCommand());
+  const key = new Command('key')
+    .description('work with the keys of a server: one for each program')
+    .enablePositionalOptions()
+    .addCommand(createKeyCommand())
+    .addCommand(listKeysCommand())
+    .addCommand(renameKeyCommand())
+    .addCommand(revokeKeysCommand());
   const tls = new Command('tls')
     .description('make certificates for the address of the service')
     .enablePositionalOptions()
@@ -138,6 +149,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(doctorCommand())
     .addCommand(serverCommand())
     .addCommand(nodeCommand({ version }))
+    .addCommand(key)
     .addCommand(tls)
     .commandsGroup('Templates, snapshots and the rest:')
     .addCommand(snapshot)

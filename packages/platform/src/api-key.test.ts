@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError } from '@skerry/contract/error';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAuthenticate, ensureApiKey, ensureSecret, toKeyMask } from './api-key.ts';
+import { createAuthenticate, ensureApiKey, ensureSecret, makeApiKey, toApiKeyRow } from './api-key.ts';
 import { createStore } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 
@@ -27,7 +27,19 @@ describe('API keys', () => {
     const key = await ensureApiKey({ dataDir, store, clock });
     expect(key).toMatch(/^e2b_[0-9a-f]{40}$/);
     expect(await ensureApiKey({ dataDir, store, clock })).toBe(key);
-    await expect(createAuthenticate({ store, clock })(key)).resolves.toBeUndefined();
+    await expect(createAuthenticate({ store, clock })(key)).resolves.toMatchObject({ name: 'server' });
+  });
+
+  it('replaces the key in the file when that was revoked', async () => {
+    const revoked = await ensureApiKey({ dataDir, store, clock });
+    const authenticate = createAuthenticate({ store, clock });
+    const { id } = await authenticate(revoked);
+    await store.revokeApiKey(id, now);
+    await expect(authenticate(revoked)).rejects.toMatchObject({ code: 'unauthenticated' });
+    const key = await ensureApiKey({ dataDir, store, clock });
+    expect(key).not.toBe(revoked);
+    await authenticate(key);
+    await expect(authenticate(revoked)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
   it('keeps no key in the database', async () => {
@@ -42,16 +54,22 @@ describe('API keys', () => {
     expect((await readFile(join(dataDir, 'api-key'), 'utf8')).trim()).toBe(key);
     const hash = createHash('sha256').update(key).digest('hex');
     expect(await store.findApiKey(hash)).toEqual({
+      id: expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/),
       hash,
-      mask: `e2b_…${key.slice(40)}`,
-      name: 'first key',
+      firstCharacters: key.slice(4, 6),
+      lastCharacters: key.slice(40),
+      name: 'server',
       createdAt: now,
       lastUsedAt: null,
+      revokedAt: null,
     });
   });
 
-  it('shows of a key its prefix and its last four characters', () => {
-    expect(toKeyMask(`e2b_${'0123456789'.repeat(4)}`)).toBe('e2b_…6789');
+  it('keeps of a key the hash and six of its characters', () => {
+    const key = makeApiKey();
+    const row = toApiKeyRow(key, { name: 'tests', createdAt: now });
+    expect(JSON.stringify(row)).not.toContain(key.slice(4, 40));
+    expect(row.firstCharacters.length + row.lastCharacters.length).toBe(6);
   });
 
   it('refuses to start with a file that contains no key, and stores none', async () => {

@@ -25,6 +25,7 @@ import type {
 import { reportLostRuntime } from './handlers/report-lost-runtime.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
+import { createApiKeyHandlers } from './handlers/system/api-keys.ts';
 import { createStorageHandlers } from './handlers/system/storage.ts';
 import { createTeamHandlers } from './handlers/teams.ts';
 import { createBuildCacheHandlers } from './handlers/templates/build-cache.ts';
@@ -46,6 +47,7 @@ import type { InstallationImage, TemplateImages } from './images/template-images
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { createStorage } from './storage/storage.ts';
+import type { ApiKeyRow } from './store/api-keys/api-key-row.ts';
 import type { Store } from './store/store.ts';
 import type { Census } from './telemetry/census.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -178,15 +180,16 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createForkHandlers(context),
     ...createNetworkHandlers(context),
     ...createTeamHandlers(context),
+    ...createApiKeyHandlers(context),
     ...createStorageHandlers({ storage, hosts }),
     ...createNodeHandlers({ ...context, nodes }),
     ...createExplainHandler({ ...context, nodes }),
   };
   const authenticate = createAuthenticate({ store, clock });
-  const authorise = async (request: IncomingMessage): Promise<void> => {
-    const key = request.headers['x-api-key'];
-    await authenticate(key);
+  const authorise = async (request: IncomingMessage): Promise<ApiKeyRow> => {
+    const key = await authenticate(request.headers['x-api-key']);
     options.onAuthorised?.(request);
+    return key;
   };
   let redirect: ReturnType<typeof forwardCalls>['redirect'] = () => undefined;
   const server = createServer<PlatformPaths, Caller>({
@@ -197,9 +200,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       const isForwarded = options.peers?.isFromPeer(request) ?? false;
       // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.
       const isServer = isForwarded && headers['x-api-key'] === undefined;
-      if (!isServer) await authorise(request);
+      const key = isServer ? undefined : await authorise(request);
       const origin = toPublicOrigin(headers, domain, options.isSecure);
-      return { origin, apiKey: String(headers['x-api-key'] ?? ''), isForwarded, isServer };
+      const apiKey = String(headers['x-api-key'] ?? '');
+      return { origin, apiKey, keyId: key?.id, isForwarded, isServer };
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),

@@ -16,6 +16,12 @@ export type { FileData, ReadOptions, WriteInfo, WriteOptions } from './files/fil
 export type { Files, ListOptions, WatchOptions, WriteEntry } from './files/files.ts';
 export type { FileChange, FileEvent, LostEvents, WatchHandle } from './files/watch-handle.ts';
 export {
+  type ApiKeyInfo,
+  apiKeys,
+  type CreateApiKeyOptions,
+  type CreatedApiKey,
+} from './keys/api-keys.ts';
+export {
   type NodeDrain,
   type NodeInfo,
   type NodeOptions,

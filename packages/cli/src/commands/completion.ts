@@ -1,5 +1,5 @@
 import addCompletion from '@bomb.sh/tab/commander';
-import { nodes, Sandbox, snapshots } from '@skerry/sdk';
+import { apiKeys, nodes, Sandbox, snapshots } from '@skerry/sdk';
 import { templates } from '@skerry/sdk/template';
 import type { Command } from 'commander';
 import { resolveConnection } from '../connection.ts';
@@ -88,6 +88,8 @@ async function listNames(kind: Kind): Promise<Name[]> {
     }
     case 'node':
       return (await nodes.list(connection)).map(({ name, state }) => ({ name, description: state }));
+    case 'key':
+      return (await apiKeys.list(connection)).map(({ keyId, name }) => ({ name: keyId, description: name }));
     case 'result':
       return [];
   }

@@ -18,6 +18,7 @@ const keys = {
   template: 'template',
   result: 'key',
   node: 'node',
+  key: 'keyId',
 } satisfies Record<Kind, string>;
 
 /**

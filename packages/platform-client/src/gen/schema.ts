@@ -1,5 +1,60 @@
 // Generated from specs/openapi.yaml by "pnpm gen". Do not edit.
 export interface paths {
+    "/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description All keys that are not revoked, newest first, without their secrets.
+         */
+        get: operations["listApiKeys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description The reply has the key itself, which is not shown again; the server keeps its hash.
+         */
+        post: operations["createApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api-keys/{apiKeyID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the key.
+                 * @example 6f4b1c1e-3a53-4f0c-9c05-5c3f3f2f7a10
+                 */
+                apiKeyID: components["parameters"]["ApiKeyID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description From the reply on, every server refuses the next call with the key. Tokens of sandboxes are not keys: they are valid for as long as
+         *     their sandboxes. The key of the call itself cannot be revoked with it.
+         */
+        delete: operations["revokeApiKey"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename an API key
+         * @description Changes the name alone.
+         */
+        patch: operations["renameApiKey"];
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -1390,6 +1445,41 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A key without its secret. */
+        ApiKey: {
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            createdAt: string;
+            /** @description Always null; an installation has no accounts. */
+            createdBy: null;
+            /**
+             * Format: uuid
+             * @description Id of the key, which is no secret.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was last used, up to a minute early; null if never.
+             */
+            lastUsed: string | null;
+            mask: components["schemas"]["ApiKeyMask"];
+            name: components["schemas"]["ApiKeyName"];
+        };
+        /** @description The parts of a key that may be shown. */
+        ApiKeyMask: {
+            /** @description The first of them. */
+            maskedValuePrefix: string;
+            /** @description The last of them. */
+            maskedValueSuffix: string;
+            /** @description What every key begins with. */
+            prefix: string;
+            /** @description How many characters follow. */
+            valueLength: number;
+        };
+        /** @description What the key is for, of one line. Names need not differ. */
+        ApiKeyName: string;
         /** @description Tags, and the build that they will point to. */
         AssignTags: {
             /** @description Tags to set. */
@@ -1737,6 +1827,11 @@ export interface components {
              */
             timeout: number;
         };
+        /** @description A key with its secret. */
+        CreatedApiKey: components["schemas"]["ApiKey"] & {
+            /** @description The value for `X-API-Key`. It is not shown again. */
+            key: string;
+        };
         /** @description Tags to delete. */
         DeleteTags: {
             /** @description Alias, `namespace/alias` or id of the template. */
@@ -1997,6 +2092,10 @@ export interface components {
             denyOut?: string[];
             egressProxy?: components["schemas"]["EgressProxy"];
             rules?: components["schemas"]["NetworkRules"];
+        };
+        /** @description A key to create. */
+        NewApiKey: {
+            name: components["schemas"]["ApiKeyName"];
         };
         /** @description A sandbox to create. */
         NewSandbox: components["schemas"]["NewSandboxCommon"] & {
@@ -3008,6 +3107,11 @@ export interface components {
     };
     parameters: {
         /**
+         * @description Id of the key.
+         * @example 6f4b1c1e-3a53-4f0c-9c05-5c3f3f2f7a10
+         */
+        ApiKeyID: string;
+        /**
          * @description Id of the build.
          * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
          */
@@ -3065,6 +3169,136 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listApiKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewApiKey"];
+            };
+        };
+        responses: {
+            /** @description The key, with its secret. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    revokeApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the key.
+                 * @example 6f4b1c1e-3a53-4f0c-9c05-5c3f3f2f7a10
+                 */
+                apiKeyID: components["parameters"]["ApiKeyID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is revoked. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    renameApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the key.
+                 * @example 6f4b1c1e-3a53-4f0c-9c05-5c3f3f2f7a10
+                 */
+                apiKeyID: components["parameters"]["ApiKeyID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: components["schemas"]["ApiKeyName"];
+                };
+            };
+        };
+        responses: {
+            /** @description It has the name. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;

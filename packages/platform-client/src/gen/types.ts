@@ -1,6 +1,15 @@
 // Generated from specs/openapi.yaml by "pnpm gen". Do not edit.
 import type { components } from './schema.ts';
 
+/** A key without its secret. */
+export type ApiKey = components['schemas']['ApiKey'];
+
+/** The parts of a key that may be shown. */
+export type ApiKeyMask = components['schemas']['ApiKeyMask'];
+
+/** What the key is for, of one line. Names need not differ. */
+export type ApiKeyName = components['schemas']['ApiKeyName'];
+
 /** Tags, and the build that they will point to. */
 export type AssignTags = components['schemas']['AssignTags'];
 
@@ -48,6 +57,9 @@ export type ConnectSandbox = components['schemas']['ConnectSandbox'];
 
 /** The new time to live, in the older form. */
 export type ConnectSandboxV1 = components['schemas']['ConnectSandboxV1'];
+
+/** A key with its secret. */
+export type CreatedApiKey = components['schemas']['CreatedApiKey'];
 
 /** Tags to delete. */
 export type DeleteTags = components['schemas']['DeleteTags'];
@@ -99,6 +111,9 @@ export type NetworkRules = components['schemas']['NetworkRules'];
 
 /** Rules that replace those of the sandbox. */
 export type NetworkUpdate = components['schemas']['NetworkUpdate'];
+
+/** A key to create. */
+export type NewApiKey = components['schemas']['NewApiKey'];
 
 /** A sandbox to create. */
 export type NewSandbox = components['schemas']['NewSandbox'];

@@ -50,7 +50,13 @@ describe('listing', () => {
     query,
     headers: {},
     body: undefined,
-    context: { origin: 'http://localhost', apiKey: '', isForwarded: false, isServer: false },
+    context: {
+      origin: 'http://localhost',
+      apiKey: '',
+      keyId: undefined,
+      isForwarded: false,
+      isServer: false,
+    },
     signal: new AbortController().signal,
   });
   const list = async (query: Query) => {

@@ -23,6 +23,8 @@ export interface Caller {
   origin: string;
   /** Empty for a server that calls for itself. */
   apiKey: string;
+  /** The id of that key; undefined for a server that calls for itself. */
+  keyId: string | undefined;
   /** Whether another server has sent the call here. */
   isForwarded: boolean;
   /** Whether that server calls for itself, such as to move a sandbox, and for no caller with a key. */

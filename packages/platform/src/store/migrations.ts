@@ -206,8 +206,18 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     indexes: { storedSnapshotsBySandbox: ['sandboxId', 'pausedAt'] },
   });
   await createTable(db, 'apiKeys', {
-    columns: { hash: 'text', mask: 'text', name: 'text', createdAt: 'bigint', lastUsedAt: 'bigint?' },
+    columns: {
+      id: 'text',
+      hash: 'text',
+      firstCharacters: 'text',
+      lastCharacters: 'text',
+      name: 'text',
+      createdAt: 'bigint',
+      lastUsedAt: 'bigint?',
+      revokedAt: 'bigint?',
+    },
     key: ['hash'],
+    indexes: { apiKeysById: ['id'] },
   });
 }
 

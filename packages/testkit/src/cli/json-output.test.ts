@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { AuthenticationError, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
@@ -45,6 +46,26 @@ it('prints a JSON object a line for what each command has done to a snapshot', a
   expect(made).toEqual({ snapshotId, names: [snapshotId] });
   expect(await read('snapshot', 'verify', 'as-json')).toEqual([{ snapshotId: 'as-json', problems: [] }]);
   expect(await read('snapshot', 'delete', 'as-json')).toEqual([{ snapshotId: 'as-json', deleted: true }]);
+});
+
+it('creates a key that works, lists it without its secret, renames it, and revokes it', async () => {
+  const [created] = await read('key', 'create', 'as-json');
+  const { key, keyId } = created as { key: string; keyId: string };
+  const find = async () => {
+    const listed = (await read('key', 'list')) as { keyId: string }[];
+    expect(JSON.stringify(listed)).not.toContain(key.slice(4, -4));
+    return listed.find((one) => one.keyId === keyId);
+  };
+  const use = () => Array.fromAsync(Sandbox.list({ ...stack.connection, apiKey: key }));
+  expect(await find()).toMatchObject({ name: 'as-json', mask: `${key.slice(0, 6)}…${key.slice(-4)}` });
+  await use();
+  expect(await find()).toMatchObject({ lastUsedAt: expect.any(String) });
+  await runProgram(skerryProgram, ['key', 'rename', keyId, 'renamed', '--data', stack.dataDir]);
+  expect(await find()).toMatchObject({ name: 'renamed' });
+  expect(await read('key', 'revoke', keyId)).toEqual([{ keyId, revoked: true }]);
+  expect(await find()).toBeUndefined();
+  await expect(use()).rejects.toThrow(AuthenticationError);
+  await expect(read('key', 'revoke', keyId)).rejects.toThrow(/ended with 1\n$/);
 });
 
 it('prints an error as an object too, goes on, and ends with 1', async () => {

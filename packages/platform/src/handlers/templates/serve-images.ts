@@ -22,14 +22,16 @@ export interface ImageServices extends Pick<HandlerContext, 'store' | 'building'
   imports: ContextStore | undefined;
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
   /** Rejects with `unauthenticated` for a request without a key that is known. */
-  authorise(request: IncomingMessage): Promise<void>;
+  authorise(request: IncomingMessage): Promise<unknown>;
 }
 
 /** Serves the operations on images, whose bodies are archives. */
 export const serveImages = (server: FastifyInstance, services: ImageServices): void => {
   const validators = createValidators();
   const checkLoad = validators.forRequest(readOperation('POST /skerry/v1/images'));
-  const onRequest = async ({ raw }: { raw: IncomingMessage }): Promise<void> => services.authorise(raw);
+  const onRequest = async ({ raw }: { raw: IncomingMessage }): Promise<void> => {
+    await services.authorise(raw);
+  };
 
   void server.register(async (scope) => {
     scope.removeAllContentTypeParsers();

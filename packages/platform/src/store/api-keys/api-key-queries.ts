@@ -1,21 +1,54 @@
 import type { Database } from '../schema.ts';
-import type { ApiKeyRow } from './api-key-row.ts';
+import type { ApiKeyRow, NewApiKey } from './api-key-row.ts';
 
-/** The keys of the platform API, by their hashes. */
+/** The keys of the platform API, by their hashes or ids. */
 export const createApiKeyQueries = (db: Database) => ({
-  /** Does not change an existing key of the same hash. */
-  addApiKey: async (key: ApiKeyRow): Promise<void> => {
+  /** Does not change an existing key of the same hash. Resolves with false when that one is revoked. */
+  addApiKey: async (key: NewApiKey): Promise<boolean> => {
     await db
       .insertInto('apiKeys')
-      .values(key)
+      .values({ ...key, lastUsedAt: null, revokedAt: null })
       .onConflict((conflict) => conflict.column('hash').doNothing())
       .execute();
+    const valid = db.selectFrom('apiKeys').select('id').where('hash', '=', key.hash);
+    return (await valid.where('revokedAt', 'is', null).executeTakeFirst()) !== undefined;
   },
 
+  /** The key of that hash, unless it is revoked. */
   findApiKey: (hash: string): Promise<ApiKeyRow | undefined> =>
-    db.selectFrom('apiKeys').selectAll().where('hash', '=', hash).executeTakeFirst(),
+    db
+      .selectFrom('apiKeys')
+      .selectAll()
+      .where('hash', '=', hash)
+      .where('revokedAt', 'is', null)
+      .executeTakeFirst(),
+
+  /** Those that are not revoked, newest first, ties by id. */
+  listApiKeys: (): Promise<ApiKeyRow[]> =>
+    db
+      .selectFrom('apiKeys')
+      .selectAll()
+      .where('revokedAt', 'is', null)
+      .orderBy('createdAt', 'desc')
+      .orderBy('id', 'desc')
+      .execute(),
 
   touchApiKey: async (hash: string, lastUsedAt: number): Promise<void> => {
     await db.updateTable('apiKeys').set({ lastUsedAt }).where('hash', '=', hash).execute();
   },
+
+  /** Resolves with false when there is no such key, or it is revoked. */
+  renameApiKey: (id: string, name: string): Promise<boolean> => change(db, id, { name }),
+
+  /** Resolves with false when there is no such key, or it is revoked. */
+  revokeApiKey: (id: string, revokedAt: number): Promise<boolean> => change(db, id, { revokedAt }),
 });
+
+const change = async (
+  db: Database,
+  id: string,
+  set: Partial<Pick<ApiKeyRow, 'name' | 'revokedAt'>>,
+): Promise<boolean> => {
+  const update = db.updateTable('apiKeys').set(set).where('id', '=', id).where('revokedAt', 'is', null);
+  return (await update.executeTakeFirst()).numUpdatedRows > 0n;
+};

@@ -1,9 +1,16 @@
 export interface ApiKeyRow {
+  /** A UUID. */
+  id: string;
   /** SHA-256 of the key, hex. */
   hash: string;
-  /** The part of the key that may be shown. */
-  mask: string;
+  /** The first and the last characters of its value, which may be shown. */
+  firstCharacters: string;
+  lastCharacters: string;
   name: string;
   createdAt: number;
   lastUsedAt: number | null;
+  /** A revoked key keeps its row, so that no server adds it again from its file. */
+  revokedAt: number | null;
 }
+
+export type NewApiKey = Omit<ApiKeyRow, 'lastUsedAt' | 'revokedAt'>;

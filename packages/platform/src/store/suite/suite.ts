@@ -328,20 +328,43 @@ export const describeStore = (
 
     describe('api keys', () => {
       const key = {
+        id: 'key-1',
         hash: 'ab'.repeat(32),
-        mask: 'e2b_…1234',
+        firstCharacters: '12',
+        lastCharacters: '3456',
         name: 'first',
         createdAt: start,
-        lastUsedAt: null,
       };
+      const unused = { ...key, lastUsedAt: null, revokedAt: null };
 
       it('finds a key by its hash only and keeps when it was used last', async () => {
-        await store.addApiKey(key);
-        await store.addApiKey({ ...key, name: 'second' });
+        expect(await store.addApiKey(key)).toBe(true);
+        expect(await store.addApiKey({ ...key, name: 'second' })).toBe(true);
         await store.touchApiKey(key.hash, start + 5);
         store = await opened.reopen();
-        expect(await store.findApiKey(key.hash)).toEqual({ ...key, lastUsedAt: start + 5 });
+        expect(await store.findApiKey(key.hash)).toEqual({ ...unused, lastUsedAt: start + 5 });
         expect(await store.findApiKey(key.hash.toUpperCase())).toBeUndefined();
+      });
+
+      it('lists keys newest first, and renames those that are not revoked', async () => {
+        const other = { ...unused, id: 'key-2', hash: 'cd'.repeat(32), createdAt: start + 1 };
+        await store.addApiKey(key);
+        await store.addApiKey(other);
+        expect(await store.listApiKeys()).toEqual([other, unused]);
+        expect(await store.renameApiKey(key.id, 'renamed')).toBe(true);
+        expect(await store.revokeApiKey(other.id, start + 2)).toBe(true);
+        expect(await store.listApiKeys()).toEqual([{ ...unused, name: 'renamed' }]);
+        expect(await store.renameApiKey(other.id, 'renamed')).toBe(false);
+        expect(await store.renameApiKey('key-3', 'renamed')).toBe(false);
+      });
+
+      it('never accepts a revoked key again', async () => {
+        await store.addApiKey(key);
+        expect(await store.revokeApiKey(key.id, start + 2)).toBe(true);
+        expect(await store.revokeApiKey(key.id, start + 3)).toBe(false);
+        expect(await store.findApiKey(key.hash)).toBeUndefined();
+        expect(await store.addApiKey({ ...key, id: 'key-2' })).toBe(false);
+        expect(await store.findApiKey(key.hash)).toBeUndefined();
       });
     });
   });

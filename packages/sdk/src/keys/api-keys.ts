@@ -1,0 +1,83 @@
+import { NotFoundError } from '../errors.ts';
+import { callApi, createConnection } from '../transport/connection.ts';
+import type { ConnectionOptions } from '../transport/connection-options.ts';
+
+/** An API key without its secret. */
+export interface ApiKeyInfo {
+  /** Not a secret. */
+  keyId: string;
+  name: string;
+  /** The parts of the key that may be shown, as in `e2b_4f…9a0c`. */
+  mask: string;
+  createdAt: Date;
+  /** Up to a minute early; undefined if it was never used. */
+  lastUsedAt: Date | undefined;
+}
+
+/** A new API key. */
+export interface CreatedApiKey extends ApiKeyInfo {
+  /** The secret, which the server does not show again. */
+  key: string;
+}
+
+export interface CreateApiKeyOptions extends ConnectionOptions {
+  /** What the key is for. */
+  name: string;
+}
+
+/** The keys with which programs call a server. */
+export const apiKeys = {
+  /** Creates a key. */
+  async create({ name, ...options }: CreateApiKeyOptions): Promise<CreatedApiKey> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.POST('/api-keys', { body: { name }, signal }),
+    );
+    return { ...toApiKeyInfo(data), key: data.key };
+  },
+
+  /** All keys that are not revoked, newest first. */
+  async list(options: ConnectionOptions = {}): Promise<ApiKeyInfo[]> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.GET('/api-keys', { signal }),
+    );
+    return data.map(toApiKeyInfo);
+  },
+
+  /** Changes the name of a key. Rejects with `NotFoundError`. */
+  async rename(keyId: string, name: string, options: ConnectionOptions = {}): Promise<void> {
+    await callApi(createConnection(options), options, (api, signal) =>
+      api.PATCH('/api-keys/{apiKeyID}', { params: toPath(keyId), body: { name }, signal }),
+    );
+  },
+
+  /** Revokes a key, which every server refuses from then on. False when there is no such key. */
+  async revoke(keyId: string, options: ConnectionOptions = {}): Promise<boolean> {
+    try {
+      await callApi(createConnection(options), options, (api, signal) =>
+        api.DELETE('/api-keys/{apiKeyID}', { params: toPath(keyId), signal }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    }
+  },
+};
+
+const toPath = (apiKeyID: string) => ({ path: { apiKeyID } });
+
+interface WireKey {
+  id: string;
+  name: string;
+  mask: { prefix: string; maskedValuePrefix: string; maskedValueSuffix: string };
+  createdAt: string;
+  lastUsed: string | null;
+}
+
+const toApiKeyInfo = ({ id, name, mask, createdAt, lastUsed }: WireKey): ApiKeyInfo => ({
+  keyId: id,
+  name,
+  mask: `${mask.prefix}${mask.maskedValuePrefix}…${mask.maskedValueSuffix}`,
+  createdAt: new Date(createdAt),
+  lastUsedAt: lastUsed === null ? undefined : new Date(lastUsed),
+});
