@@ -23,7 +23,7 @@ const drivers = 'packages/runtime/src/drivers';
 const { status, report } = await runVitest<Report>([
   ...['unit', 'drivers', 'stack', 'long'].flatMap((project) => ['--project', project]),
   'packages/testkit/src/attacks',
-  'packages/platform/src/templates/building.test.ts',
+  'packages/platform/src/templates/template-builder.test.ts',
   'packages/runtime/src/node/node-snapshots.test.ts',
   `${drivers}/check-file-system.driver.test.ts`,
   `${drivers}/oci/container/null-device.driver.test.ts`,

@@ -6,16 +6,16 @@ import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
 import { createControlPlane } from './control-plane/control-plane.ts';
 import { drainRequest } from './drain-request.ts';
-import { createForkHandlers } from './handlers/forking.ts';
+import { createForkHandlers } from './handlers/fork.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
-import { createListHandlers } from './handlers/listing.ts';
+import { createListHandlers } from './handlers/list.ts';
 import { createLogHandlers } from './handlers/logs.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
 import { createNetworkHandlers } from './handlers/network.ts';
 import { createExplainHandler } from './handlers/nodes/explain-sandbox.ts';
 import { createLocateCall } from './handlers/nodes/locate-call.ts';
 import { createNodeHandlers } from './handlers/nodes/node-handlers.ts';
-import { createPauseHandlers } from './handlers/pausing.ts';
+import { createPauseHandlers } from './handlers/pause.ts';
 import type {
   Caller,
   HandlerContext,

@@ -1,5 +1,8 @@
 import type { Directory } from '@skerry/contract/directory';
 import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import { type Copier, createCopier } from '../blob-copies/copier.ts';
+import { createDrainer, type Drainer } from '../blob-copies/drainer.ts';
+import { createRelocator } from '../blob-copies/relocator.ts';
 import type { Clock } from '../clock.ts';
 import { createExpiry } from '../expiry.ts';
 import type { Hosts } from '../hosts/hosts.ts';
@@ -9,32 +12,29 @@ import type { InstallationImage, TemplateImages } from '../images/template-image
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { createAdopt } from '../sandboxes/adopt.ts';
-import { type Creating, createCreating } from '../sandboxes/create/creating.ts';
+import { type Creator, createCreator } from '../sandboxes/create/creator.ts';
 import type { Size, ToSpec } from '../sandboxes/create/origins.ts';
-import { createEnding } from '../sandboxes/ending.ts';
-import { createForking, type Forking } from '../sandboxes/forking.ts';
-import { createInspecting, type Inspecting } from '../sandboxes/inspecting.ts';
+import { createForker, type Forker } from '../sandboxes/forker.ts';
+import { createInspector, type Inspector } from '../sandboxes/inspector.ts';
 import { createLifecycle, type Lifecycle } from '../sandboxes/lifecycle.ts';
 import { createNetworkRules, type NetworkRules } from '../sandboxes/network-rules.ts';
 import { createObservation, type Observation } from '../sandboxes/observation.ts';
-import { createPausing, type Pausing } from '../sandboxes/pausing.ts';
+import { createPauser, type Pauser } from '../sandboxes/pauser.ts';
 import { createReconcile } from '../sandboxes/reconcile.ts';
 import { createRecovery } from '../sandboxes/recovery.ts';
-import { createResuming, type Resuming } from '../sandboxes/resuming.ts';
+import { createResumer, type Resumer } from '../sandboxes/resumer.ts';
 import { createLive } from '../sandboxes/running-handles.ts';
-import { createSnapshotting, type Snapshotting } from '../sandboxes/snapshotting.ts';
+import { createSnapshotter, type Snapshotter } from '../sandboxes/snapshotter.ts';
+import { createTerminator } from '../sandboxes/terminator.ts';
 import { createTimeToLive, type TimeToLive } from '../sandboxes/time-to-live.ts';
 import { createTransitions, type TransitionKind } from '../sandboxes/transitions.ts';
-import { createWaking, type Waking } from '../sandboxes/waking.ts';
+import { createWaker, type Waker } from '../sandboxes/waker.ts';
 import type { SandboxQuery, SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import { createDraining, type Draining } from '../stored/draining.ts';
-import { createRelocating } from '../stored/relocating.ts';
-import { createStoring, type Storing } from '../stored/storing.ts';
 import { type Census, takeCensus } from '../telemetry/census.ts';
 import { reportOperation } from '../telemetry/report-operation.ts';
 import { noTelemetry, type Operation, type Telemetry } from '../telemetry/telemetry.ts';
-import { type Building, createBuilding } from '../templates/building.ts';
+import { createTemplateBuilder, type TemplateBuilder } from '../templates/template-builder.ts';
 import { createToRootfs } from '../templates/to-rootfs.ts';
 import type { ContextStore } from '../templates/uploads/context-store.ts';
 import { createWarmPools } from '../warm/warm-pools.ts';
@@ -62,24 +62,24 @@ export interface ControlPlaneOptions {
 
 /** All services that act on sandboxes. */
 export interface ControlPlane {
-  readonly creating: Creating;
+  readonly creator: Creator;
   readonly lifecycle: Lifecycle;
-  readonly pausing: Pausing;
-  readonly resuming: Resuming;
-  readonly waking: Waking;
-  readonly snapshotting: Snapshotting;
-  readonly building: Building;
-  readonly inspecting: Inspecting;
-  readonly forking: Forking;
+  readonly pauser: Pauser;
+  readonly resumer: Resumer;
+  readonly waker: Waker;
+  readonly snapshotter: Snapshotter;
+  readonly templateBuilder: TemplateBuilder;
+  readonly inspector: Inspector;
+  readonly forker: Forker;
   readonly timeToLive: TimeToLive;
   readonly networkRules: NetworkRules;
   readonly observation: Observation;
   readonly nodeEvents: NodeEvents;
   readonly directory: Directory;
   /** Undefined without a blob store. */
-  readonly storing: Storing | undefined;
+  readonly copier: Copier | undefined;
   /** Undefined without a blob store. */
-  readonly draining: Draining | undefined;
+  readonly drainer: Drainer | undefined;
   /**
    * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template in advance. Rejects
    * when the store or a host cannot be read.
@@ -109,8 +109,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       lifecycle.expire(id).catch((error) => log.error('an expiry failed', { sandboxId: id, error }));
     },
   });
-  const isStored = async (row: SandboxRow): Promise<boolean> => (await storing?.find(row)) !== undefined;
-  const onChange = (): void => storing?.soon();
+  const isStored = async (row: SandboxRow): Promise<boolean> => (await copier?.find(row)) !== undefined;
+  const onChange = (): void => copier?.soon();
   const transitions = createTransitions({
     onOver: onChange,
     around: (kind, work) => {
@@ -121,10 +121,10 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const observation = createObservation(options);
   live.directory.onEnd((id) => observation.end(id));
   const base = { ...options, telemetry, live, transitions, expiry, observation, isStored };
-  const ending = createEnding({ ...base, onEnded: onChange });
-  const adopt = createAdopt({ ...base, ending });
-  const recovery = createRecovery({ ...base, ending, adopt });
-  const pausing = createPausing({ ...base, recovery, ending });
+  const terminator = createTerminator({ ...base, onEnded: onChange });
+  const adopt = createAdopt({ ...base, terminator });
+  const recovery = createRecovery({ ...base, terminator, adopt });
+  const pauser = createPauser({ ...base, recovery, terminator });
   const toRootfs = createToRootfs(images);
   const toSpec: ToSpec = (size, { network, snapshot, build }) => ({
     ...(snapshot === null ? { rootfs: toRootfs(build) } : { snapshot: snapshot.id }),
@@ -139,25 +139,25 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const rootfsOf = async ({ buildId }: { buildId: string | null }): Promise<string> =>
     toRootfs(buildId === null ? null : ((await store.findBuild(buildId)) ?? null));
   const warm = createWarmPools(base);
-  const creating = createCreating({ ...base, ending, adopt, warm, toSpec });
-  const lifecycle = createLifecycle({ ...base, ending, pausing });
+  const creator = createCreator({ ...base, terminator, adopt, warm, toSpec });
+  const lifecycle = createLifecycle({ ...base, terminator, pauser });
   const timeToLive = createTimeToLive(base);
-  const snapshotting = createSnapshotting(base);
-  const ofCopies = copies && { ...base, copies, snapshotting, rootfsOf };
-  const storing: Storing | undefined = ofCopies && createStoring(ofCopies);
-  const relocating =
+  const snapshotter = createSnapshotter(base);
+  const ofCopies = copies && { ...base, copies, snapshotter, rootfsOf };
+  const copier: Copier | undefined = ofCopies && createCopier(ofCopies);
+  const relocator =
     ofCopies &&
-    storing &&
-    createRelocating({
-      ...{ ...ofCopies, storing },
+    copier &&
+    createRelocator({
+      ...{ ...ofCopies, copier },
       toSpec: (row, id) => toSpec(row, { ...row, snapshot: { id }, build: null }),
     });
-  const resuming = createResuming({ ...base, recovery, timeToLive, relocating });
-  const waking = createWaking({ ...base, resuming });
-  const draining = storing && createDraining({ ...base, pausing, resuming, storing, snapshotting });
-  const building = createBuilding({ ...base, snapshotting });
-  const inspecting = createInspecting({ ...base, toRootfs });
-  const forking = createForking({ creating, snapshotting });
+  const resumer = createResumer({ ...base, recovery, timeToLive, relocator });
+  const waker = createWaker({ ...base, resumer });
+  const drainer = copier && createDrainer({ ...base, pauser, resumer, copier, snapshotter });
+  const templateBuilder = createTemplateBuilder({ ...base, snapshotter });
+  const inspector = createInspector({ ...base, toRootfs });
+  const forker = createForker({ creator, snapshotter });
   const listOwn = (query: SandboxQuery): Promise<SandboxRow[]> => {
     const { owned } = hosts;
     return store.listSandboxes(owned === 'all' ? query : { ...query, nodes: [...owned, null] });
@@ -168,25 +168,25 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   });
   const reconcile = createReconcile({
     ...base,
-    ...{ ending, adopt, creating, lifecycle, building, recovery, listOwn },
+    ...{ terminator, adopt, creator, lifecycle, templateBuilder, recovery, listOwn },
   });
   const runRound = async (): Promise<void> => {
     await reconcile.run();
     await networkRules.complete();
-    await snapshotting.collect();
-    await building.collect();
-    storing?.soon();
+    await snapshotter.collect();
+    await templateBuilder.collect();
+    copier?.soon();
   };
   const rounds = createRounds(runRound, { onTick: () => void warm.adjust(), clock, log });
   const nodeEvents = createNodeEvents({
     ...base,
-    ...{ creating, ending, reconcile, rounds, building, warm, remote, storing, draining },
+    ...{ creator, terminator, reconcile, rounds, templateBuilder, warm, remote, copier, drainer },
   });
 
   return {
-    ...{ creating, lifecycle, pausing, resuming, snapshotting, building, inspecting, forking },
-    ...{ timeToLive, networkRules, observation, waking, storing, draining, nodeEvents },
-    directory: { ...remote.directory, findDormant: waking.find },
+    ...{ creator, lifecycle, pauser, resumer, snapshotter, templateBuilder, inspector, forker },
+    ...{ timeToLive, networkRules, observation, waker, copier, drainer, nodeEvents },
+    directory: { ...remote.directory, findDormant: waker.find },
     start: async (size) => {
       // What expired meanwhile ends before anything is started in advance.
       await rounds.start();
@@ -196,9 +196,9 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     close: async () => {
       const ended = rounds.close();
       expiry.close();
-      await Promise.all([building.close(), draining?.close(), storing?.close()]);
-      await Promise.all([creating.settled(), transitions.settled(), ended, warm.close()]);
-      await Promise.all([ending.settled(), reconcile.settled()]);
+      await Promise.all([templateBuilder.close(), drainer?.close(), copier?.close()]);
+      await Promise.all([creator.settled(), transitions.settled(), ended, warm.close()]);
+      await Promise.all([terminator.settled(), reconcile.settled()]);
       live.clear();
       expiry.close();
       await observation.close();

@@ -1,16 +1,16 @@
+import type { Copier } from '../blob-copies/copier.ts';
+import type { Drainer } from '../blob-copies/drainer.ts';
 import type { Expiry } from '../expiry.ts';
 import type { Hosts, HostsHooks } from '../hosts/hosts.ts';
-import type { Creating } from '../sandboxes/create/creating.ts';
-import type { Ending } from '../sandboxes/ending.ts';
+import type { Creator } from '../sandboxes/create/creator.ts';
 import type { Observation } from '../sandboxes/observation.ts';
 import type { Reconcile } from '../sandboxes/reconcile.ts';
 import type { Live } from '../sandboxes/running-handles.ts';
+import type { Terminator } from '../sandboxes/terminator.ts';
 import type { Transitions } from '../sandboxes/transitions.ts';
 import { ALIVE_STATES, ALL_STATES, type SandboxRow, type SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Draining } from '../stored/draining.ts';
-import type { Storing } from '../stored/storing.ts';
-import type { Building } from '../templates/building.ts';
+import type { TemplateBuilder } from '../templates/template-builder.ts';
 import type { WarmPools } from '../warm/warm-pools.ts';
 import type { RemoteRoutes } from './remote-routes.ts';
 import type { Rounds } from './rounds.ts';
@@ -26,30 +26,30 @@ export interface NodeEventsOptions {
   hosts: Pick<Hosts, 'isBuilder'>;
   live: Live;
   expiry: Pick<Expiry, 'cancel'>;
-  creating: Pick<Creating, 'underWay'>;
+  creator: Pick<Creator, 'underWay'>;
   transitions: Transitions;
-  ending: Ending;
+  terminator: Terminator;
   reconcile: Reconcile;
   rounds: Pick<Rounds, 'runNow'>;
   observation: Pick<Observation, 'end'>;
-  building: Pick<Building, 'isBusy'>;
+  templateBuilder: Pick<TemplateBuilder, 'isBusy'>;
   warm: Pick<WarmPools, 'open' | 'leave' | 'adjustSoon'>;
   remote: Pick<RemoteRoutes, 'follow' | 'check'>;
-  storing: Storing | undefined;
-  draining: Draining | undefined;
+  copier: Copier | undefined;
+  drainer: Drainer | undefined;
   /** Whether the present pause of a sandbox is in the blob store. */
   isStored(row: SandboxRow): Promise<boolean>;
 }
 
 export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
-  const { store, hosts, live, expiry, creating, transitions, ending, reconcile } = options;
-  const { rounds, observation, building, warm, remote, storing, draining, isStored } = options;
+  const { store, hosts, live, expiry, creator, transitions, terminator, reconcile } = options;
+  const { rounds, observation, templateBuilder, warm, remote, copier, drainer, isStored } = options;
 
   /** Ends the sandboxes on a node that are in one of these states, as `lost`; resolves with all that are being ended there. */
   const endOnNode = async (node: string, states: readonly SandboxState[]): Promise<string[]> => {
     const rows = await store.listSandboxes({ states: [...states, 'killing'], order: 'asc', nodes: [node] });
     for (const { id, state } of rows)
-      if (state !== 'killing') await ending.begin(id, 'lost', { from: states });
+      if (state !== 'killing') await terminator.begin(id, 'lost', { from: states });
     return rows.map(({ id }) => id);
   };
 
@@ -57,7 +57,7 @@ export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
     settle: async (node) => {
       await rounds.runNow();
       await reconcile.settled();
-      await ending.settled();
+      await terminator.settled();
       const left = await store.listSandboxes({ states: ['killing'], order: 'asc', nodes: [node] });
       const moved = await reconcile.listMoved(node);
       const count = left.length + moved.length;
@@ -73,11 +73,11 @@ export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
     },
     abandon: async (node) => {
       warm.leave(node);
-      for (const id of await endOnNode(node, ALIVE_STATES)) await ending.abandon(id);
+      for (const id of await endOnNode(node, ALIVE_STATES)) await terminator.abandon(id);
     },
     leave: (node) => {
       warm.leave(node);
-      storing?.leave(node);
+      copier?.leave(node);
       for (const { id, runId } of live.leave(node)) {
         expiry.cancel(id);
         observation.end(id);
@@ -85,14 +85,14 @@ export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
       }
     },
     isIdle: async (node) => {
-      if (building.isBusy() || storing?.isBusyOn(node) || draining?.isBusyOn(node)) return false;
-      const ids = [...creating.underWay(), ...transitions.underWay(), ...ending.underWay()];
+      if (templateBuilder.isBusy() || copier?.isBusyOn(node) || drainer?.isBusyOn(node)) return false;
+      const ids = [...creator.underWay(), ...transitions.underWay(), ...terminator.underWay()];
       if (ids.length === 0) return true;
       return (await store.countSandboxes({ states: ALL_STATES, ids, nodes: [node] })) === 0;
     },
     check: async () => {
       // Copies of sandboxes that other servers have ended may be left in the blob store.
-      if (hosts.isBuilder) storing?.soon();
+      if (hosts.isBuilder) copier?.soon();
       await remote.check();
     },
     onCordon: () => warm.adjustSoon(),

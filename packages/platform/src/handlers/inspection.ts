@@ -1,6 +1,6 @@
 import { notFound } from '@skerry/contract/error';
 import { toBuildId } from '../ids.ts';
-import type { Inspected } from '../sandboxes/inspecting.ts';
+import type { Inspected } from '../sandboxes/inspector.ts';
 import { isAlive } from '../sandboxes/visible-state.ts';
 import type { TaggedSnapshot } from '../store/rows.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
@@ -15,8 +15,8 @@ type InspectionRoute =
 /** Handlers that verify and compare snapshots and list their history. */
 export const createInspectionHandlers = ({
   store,
-  inspecting,
-}: Pick<HandlerContext, 'store' | 'inspecting'>): Pick<PlatformHandlers, InspectionRoute> => {
+  inspector,
+}: Pick<HandlerContext, 'store' | 'inspector'>): Pick<PlatformHandlers, InspectionRoute> => {
   const requireSnapshot = async ({ snapshotID }: { snapshotID: string }): Promise<TaggedSnapshot> => {
     const { snapshot } = await requireTemplateState(store, snapshotID, 'path.snapshotID');
     if (snapshot === null) throw notFound(`snapshot "${snapshotID}" was not found`);
@@ -33,14 +33,14 @@ export const createInspectionHandlers = ({
     'GET /skerry/v1/snapshots/diff': async ({ query, signal }) => {
       const to = await requireFiles(query.to, 'query.to');
       const from = query.from === undefined ? undefined : await requireFiles(query.from, 'query.from');
-      return { status: 200, body: await inspecting.diff({ from, to, signal }) };
+      return { status: 200, body: await inspector.diff({ from, to, signal }) };
     },
     'POST /skerry/v1/snapshots/{snapshotID}/verify': async ({ params }) => ({
       status: 200,
-      body: { problems: await inspecting.verify((await requireSnapshot(params)).id) },
+      body: { problems: await inspector.verify((await requireSnapshot(params)).id) },
     }),
     'GET /skerry/v1/snapshots/{snapshotID}/log': async ({ params }) => {
-      const rows = await inspecting.log(await requireSnapshot(params));
+      const rows = await inspector.log(await requireSnapshot(params));
       const tagged = await Promise.all(
         rows.map(async (row) => ({ row, tag: await store.findTagOf(row.id) })),
       );

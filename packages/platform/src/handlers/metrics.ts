@@ -38,7 +38,7 @@ export const createMetricHandlers = ({
     const from = Math.max((query.start ?? 0) * 1000, sandbox.createdAt);
     // Includes the whole of that second, because the query has whole seconds only.
     const to = query.end === undefined ? clock.now() : query.end * 1000 + 999;
-    const rows = to < from ? [] : await observation.sampling.list(sandbox.id, { from, to });
+    const rows = to < from ? [] : await observation.sampler.list(sandbox.id, { from, to });
     return { status: 200, body: rows.map((row) => toSandboxMetric(row, sandbox)) };
   },
 
@@ -47,7 +47,7 @@ export const createMetricHandlers = ({
     for (const given of query.sandbox_ids) {
       const sandbox = await store.findSandbox(parseSandboxId({ sandboxID: given }));
       if (sandbox === undefined || !isAlive(sandbox.state)) continue;
-      const row = await observation.sampling.latest(sandbox.id);
+      const row = await observation.sampler.latest(sandbox.id);
       if (row !== undefined) sandboxes[given] = toSandboxMetric(row, sandbox);
     }
     return { status: 200, body: { sandboxes } };

@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import { defaultLimits } from '../limits.ts';
-import type { BuildRequest } from '../templates/building.ts';
+import type { BuildRequest } from '../templates/template-builder.ts';
 import { DEFAULT_TAG, parseNewName, requireOwnTeam } from './templates/template-reference.ts';
 
 /** The document requires `name` or the older `alias`. */

@@ -29,7 +29,7 @@ const MIN_REFRESH_SECONDS = 15;
 
 /** Handlers that create, find and end one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
-  const { store, creating, lifecycle, timeToLive, resuming, waking, features, maxRunMs, secureByDefault } =
+  const { store, creator, lifecycle, timeToLive, resumer, waker, features, maxRunMs, secureByDefault } =
     context;
 
   const create = async (
@@ -40,7 +40,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
     if (request.autoResume) requireMemory(features, 'body.autoResume.enabled');
     const origin = await requireTemplateState(store, body.templateID);
-    const row = await creating.create({ ...request, ...origin, signal, isForwarded });
+    const row = await creator.create({ ...request, ...origin, signal, isForwarded });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 
@@ -52,11 +52,11 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     const id = parseSandboxId(params);
     // Another server asks for what traffic there needs.
     if (isServer && body.timeout === undefined) {
-      await waking.wake(id, { isForwarded });
+      await waker.wake(id, { isForwarded });
       return { status: 200, body: toSandbox(await lifecycle.get(id), context) } as const;
     }
     const named = isServer ? 'remaining' : 'requested';
-    const { row, wasPaused } = await resuming.connect(id, {
+    const { row, wasPaused } = await resumer.connect(id, {
       timeoutMs: parseTimeout(body.timeout ?? DEFAULT_TIMEOUT_SECONDS.v2, maxRunMs),
       timeToLive: body.timeout === undefined ? 'default' : named,
       memory: body.memory ?? true,

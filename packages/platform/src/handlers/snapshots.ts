@@ -1,7 +1,7 @@
 import type { components } from '@skerry/platform-client';
 import type { SnapshotQuery, TaggedSnapshot } from '../store/rows.ts';
 import { parseCursor, toCursor } from './cursor.ts';
-import { parsePauseKind } from './pausing.ts';
+import { parsePauseKind } from './pause.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
 import { findTemplate, findTemplateState } from './templates/find-template.ts';
@@ -20,9 +20,9 @@ const toSnapshotInfo = (row: TaggedSnapshot): components['schemas']['SnapshotInf
 
 /** Handlers that make and list snapshots. */
 export const createSnapshotHandlers = (
-  context: Pick<HandlerContext, 'store' | 'snapshotting'>,
+  context: Pick<HandlerContext, 'store' | 'snapshotter'>,
 ): Pick<PlatformHandlers, SnapshotRoute> => {
-  const { store, snapshotting } = context;
+  const { store, snapshotter } = context;
 
   /** Returns the snapshot that a name means: that of its tag or build id, or else the newest. */
   const findNamed = async (name: string): Promise<TaggedSnapshot | undefined> => {
@@ -35,7 +35,7 @@ export const createSnapshotHandlers = (
 
   return {
     'POST /sandboxes/{sandboxID}/snapshots': async ({ params, body }) => {
-      const made = await snapshotting.create(parseSandboxId(params), {
+      const made = await snapshotter.create(parseSandboxId(params), {
         kind: parsePauseKind(body),
         ...(body.name === undefined ? { name: null, tag: 'default' } : parseNewName('body.name', body.name)),
       });

@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '@skerry/contract/error';
-import { listTeamSteps, type TeamStep } from '../metrics/team-metrics.ts';
+import { listTeamSteps, type TeamStep } from '../samples/team-metrics.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { NAMESPACE } from './templates/template-reference.ts';
 

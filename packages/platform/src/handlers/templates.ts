@@ -30,10 +30,10 @@ const toLevels = (lowest: BuildLogLevel | undefined): readonly BuildLogLevel[] =
 export const createTemplateHandlers = (
   context: Pick<
     HandlerContext,
-    'store' | 'building' | 'snapshotting' | 'diskMb' | 'contexts' | 'uploadLinks'
+    'store' | 'templateBuilder' | 'snapshotter' | 'diskMb' | 'contexts' | 'uploadLinks'
   > & { images: TemplateImages | undefined },
 ): Pick<PlatformHandlers, TemplateRoute> => {
-  const { store, building, snapshotting, diskMb, contexts, uploadLinks, images } = context;
+  const { store, templateBuilder, snapshotter, diskMb, contexts, uploadLinks, images } = context;
 
   const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
     const { id } = await requireTemplate(store, params.templateID, 'path.templateID');
@@ -44,7 +44,7 @@ export const createTemplateHandlers = (
 
   const register = async (body: NewBuildBody) => {
     const request = parseNewBuild(body, toNewBuildBounds(diskMb));
-    return { request, build: await building.request(request) };
+    return { request, build: await templateBuilder.request(request) };
   };
 
   return {
@@ -63,11 +63,11 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates/{templateID}/builds/{buildID}': async ({ params, body }) => {
       const build = await requireBuild(params);
-      await building.start(build, await planBuild(body, { store, images, contexts }));
+      await templateBuilder.start(build, await planBuild(body, { store, images, contexts }));
       return { status: 202, body: {} };
     },
     'DELETE /skerry/v1/templates/{templateID}/builds/{buildID}': async ({ params }) => {
-      await building.cancel(await requireBuild(params));
+      await templateBuilder.cancel(await requireBuild(params));
       return { status: 204 };
     },
     'GET /templates/{templateID}/builds/{buildID}/status': async ({ params, query }) => {
@@ -110,7 +110,7 @@ export const createTemplateHandlers = (
         ...(tag !== undefined && { tag }),
         ...(buildId !== undefined && { buildId }),
       };
-      await (template.kind === 'build' ? building.delete(part) : snapshotting.delete(part));
+      await (template.kind === 'build' ? templateBuilder.delete(part) : snapshotter.delete(part));
       return { status: 204 };
     },
   };

@@ -53,7 +53,7 @@ describe('nodes', () => {
     await create();
     const source = await create();
     expect(await nodeOf(source)).toBe('b');
-    const { id } = await fleet.plane.snapshotting.create(source, {
+    const { id } = await fleet.plane.snapshotter.create(source, {
       kind: 'filesystem',
       name: null,
       tag: 'default',
@@ -62,7 +62,7 @@ describe('nodes', () => {
     await expect(create({ snapshot: id })).rejects.toMatchObject({
       message: 'what the sandbox begins with is on node "b" only: b is full',
     });
-    const [copy] = await fleet.plane.forking.fork(source, { kind: 'memory', count: 1, timeoutMs: 1_000 });
+    const [copy] = await fleet.plane.forker.fork(source, { kind: 'memory', count: 1, timeoutMs: 1_000 });
     expect(copy).toMatchObject({ status: 'rejected', reason: { status: 503 } });
   });
 
@@ -74,14 +74,14 @@ describe('nodes', () => {
       await fleet.hosts.nodes.setCordoned('a', true);
       const id = await create();
       await fleet.hosts.nodes.setCordoned('a', false);
-      await fleet.plane.pausing.pause(id, 'filesystem');
+      await fleet.plane.pauser.pause(id, 'filesystem');
       return id;
     })();
     expect([await nodeOf(far), await nodeOf(paused)]).toEqual(['b', 'b']);
     at('b').down();
     expect(await states()).toEqual({ a: 'ready', b: 'unreachable' });
     fleet.manual.advance(deadMs - 1);
-    await expect(fleet.plane.resuming.connect(paused, { timeoutMs: 1, memory: true })).rejects.toMatchObject({
+    await expect(fleet.plane.resumer.connect(paused, { timeoutMs: 1, memory: true })).rejects.toMatchObject({
       node: 'b',
       message: 'node "b" cannot be reached',
     });
@@ -99,7 +99,7 @@ describe('nodes', () => {
     await expect.poll(states).toEqual({ a: 'ready', b: 'ready' });
     expect(at('b').runtime.instances.has(far)).toBe(false);
     expect([await stateOf(far), await stateOf(paused)]).toEqual(['ended', 'paused']);
-    await fleet.plane.resuming.connect(paused, { timeoutMs: 1_000, memory: true });
+    await fleet.plane.resumer.connect(paused, { timeoutMs: 1_000, memory: true });
     expect(await stateOf(paused)).toBe('running');
   });
 
@@ -126,7 +126,7 @@ describe('nodes', () => {
     await create();
     const [lost, paused] = [await create(), await create().then(() => create())];
     expect([await nodeOf(lost), await nodeOf(paused)]).toEqual(['b', 'b']);
-    await fleet.plane.pausing.pause(paused, 'filesystem');
+    await fleet.plane.pauser.pause(paused, 'filesystem');
     at('b').down();
     fleet.manual.advance(deadMs);
     await expect.poll(() => stateOf(lost)).toBe('killing');
@@ -134,7 +134,7 @@ describe('nodes', () => {
     at('b').up();
     await expect.poll(() => at('b').runtime.log.includes(`stop ${lost}`)).toBe(true);
     await expect(
-      fleet.plane.resuming.connect(paused, { timeoutMs: 1_000, memory: true }),
+      fleet.plane.resumer.connect(paused, { timeoutMs: 1_000, memory: true }),
     ).rejects.toMatchObject({
       status: 503,
       message: 'node "b" has just come back: try again in a moment',
@@ -147,7 +147,7 @@ describe('nodes', () => {
       })
       .toEqual({ a: 'ready', b: 'ready' });
     expect(at('b').runtime.instances.has(lost)).toBe(false);
-    await fleet.plane.resuming.connect(paused, { timeoutMs: 1_000, memory: true });
+    await fleet.plane.resumer.connect(paused, { timeoutMs: 1_000, memory: true });
   });
 
   it('are claimed with a higher epoch by each server, which finds their sandboxes when they answer', async () => {
@@ -196,7 +196,7 @@ describe('nodes', () => {
     await start(['a']);
     const id = await create();
     at('a').runtime.fail('pause', new RuntimeLostError('the connection ended'));
-    await expect(fleet.plane.pausing.pause(id, 'filesystem')).rejects.toMatchObject({ status: 503 });
+    await expect(fleet.plane.pauser.pause(id, 'filesystem')).rejects.toMatchObject({ status: 503 });
     at('a').runtime.fail('get', new RuntimeLostError('the connection ended'));
     const { node = null } = (await fleet.store.findSandbox(id)) ?? {};
     await expect(fleet.hosts.of(node).runtime.get(id)).rejects.toMatchObject({

@@ -16,8 +16,8 @@ import { createFollower } from './membership/follow.ts';
 import { isSettled, toReachable, toRoom, toStatus, toUsedMemoryMb, toWarmRoom } from './node-view.ts';
 import { createOtherNodes, type Replica, toImageSources } from './other-nodes.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
-import { createPlacing } from './placing/placing.ts';
-import type { Candidate } from './placing/rank-places.ts';
+import { createPlacement } from './placement/placement.ts';
+import type { Candidate } from './placement/rank-places.ts';
 import { createStoredOrigins } from './stored-origins.ts';
 import { NodeUnreachableError } from './unreachable.ts';
 
@@ -137,7 +137,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
     findSnapshot: store.findSnapshotRow,
     isBeingFetched: copies?.isBeingFetched,
   });
-  const placing = createPlacing({
+  const placement = createPlacement({
     ...{ store, features, others, noteCordon },
     candidates: toCandidates,
     toHost: toPlaced,
@@ -194,7 +194,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
 
   return {
     ...hosts,
-    ...placing,
+    ...placement,
     features,
     images: { base: { rootfs: baseOfNode }, templates: images.templates },
     homeOf: async (snapshot, how) => (origins ? origins.homeOf(snapshot, how) : snapshot.node),

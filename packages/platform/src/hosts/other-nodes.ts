@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { NodeImages } from './fleet-images.ts';
 import type { OpenDoor } from './other-servers.ts';
 import { builderLease } from './ownership.ts';
-import type { Candidate } from './placing/rank-places.ts';
+import type { Candidate } from './placement/rank-places.ts';
 
 /** A candidate for a sandbox, and the address of its server. */
 export type OtherCandidate = Candidate & { server: string };

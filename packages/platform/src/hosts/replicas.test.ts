@@ -74,7 +74,7 @@ describe('several servers', () => {
     expect(owned(one)).toEqual(['a']);
     const refused = { code: 'unavailable' };
     await expect(one.plane.lifecycle.kill(id)).rejects.toMatchObject(refused);
-    await expect(one.plane.pausing.pause(id, 'filesystem')).rejects.toMatchObject(refused);
+    await expect(one.plane.pauser.pause(id, 'filesystem')).rejects.toMatchObject(refused);
     await expect(create(one, { isForwarded: true })).rejects.toMatchObject(refused);
     expect(await stateOf(id)).toBe('running');
     one.manual.advance(leaseMs / 3);
@@ -95,7 +95,7 @@ describe('several servers', () => {
     const two = await start('two');
     await pass([one, two], [['a'], ['b']]);
     const { id } = await create(one, { isForwarded: true, autoResume: true });
-    await one.plane.pausing.pause(id, 'memory');
+    await one.plane.pauser.pause(id, 'memory');
     const runtime = servers.runtimeOf('a');
     runtime.fail('resume', new RuntimeError('internal', 'it broke'));
     const { signal } = new AbortController();
@@ -103,7 +103,7 @@ describe('several servers', () => {
     const refused = { code: 'internal', headers: { 'Retry-After': '1' } };
     await expect(wakeAt(two)).rejects.toMatchObject(refused);
     await expect(wakeAt(one)).rejects.toMatchObject(refused);
-    for (const { plane } of [one, two]) expect(plane.waking.problemOf(id)).toContain('1 attempt');
+    for (const { plane } of [one, two]) expect(plane.waker.problemOf(id)).toContain('1 attempt');
     for (const { manual } of [one, two]) manual.advance(1_000);
     await Promise.all([one, two, two].map(wakeAt));
     expect(runtime.log.filter((line) => line.startsWith('resume '))).toHaveLength(2);

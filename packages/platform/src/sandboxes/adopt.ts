@@ -3,9 +3,9 @@ import type { Expiry } from '../expiry.ts';
 import type { Log } from '../log.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import { toRouteKeys } from '../tokens.ts';
-import type { Ending } from './ending.ts';
 import type { Observation } from './observation.ts';
 import type { Live } from './running-handles.ts';
+import type { Terminator } from './terminator.ts';
 
 /**
  * Makes a running instance reachable, announces its end, observes it, and closes its row when the run ends by itself.
@@ -15,20 +15,20 @@ export type Adopt = (row: SandboxRow, instance: Instance) => void;
 export interface AdoptOptions {
   live: Live;
   expiry: Pick<Expiry, 'schedule'>;
-  ending: Pick<Ending, 'begin' | 'finish'>;
+  terminator: Pick<Terminator, 'begin' | 'finish'>;
   observation: Pick<Observation, 'begin'>;
   log: Log;
   secret: string;
 }
 
 export const createAdopt =
-  ({ live, expiry, ending, observation, log, secret }: AdoptOptions): Adopt =>
+  ({ live, expiry, terminator, observation, log, secret }: AdoptOptions): Adopt =>
   (row, instance) => {
     const onExit = (): void => {
       const when = { from: ['running'], runId: instance.runId } as const;
-      ending
+      terminator
         .begin(row.id, 'exited', when)
-        .then((ended) => ended && ending.finish(ended))
+        .then((ended) => ended && terminator.finish(ended))
         .catch((error) =>
           log.error('the end of a sandbox could not be recorded', { sandboxId: row.id, error }),
         );

@@ -2,9 +2,9 @@ import type { Clock } from '../clock.ts';
 import type { Expiry } from '../expiry.ts';
 import { PAUSED_STATES, type SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Ending } from './ending.ts';
-import type { Pausing } from './pausing.ts';
+import type { Pauser } from './pauser.ts';
 import type { Live } from './running-handles.ts';
+import type { Terminator } from './terminator.ts';
 import { explainMissing, isAlive, toMissingError } from './visible-state.ts';
 
 /** Finds, kills and expires sandboxes. */
@@ -24,13 +24,13 @@ export interface LifecycleOptions {
   store: Store;
   live: Pick<Live, 'has'>;
   expiry: Pick<Expiry, 'schedule'>;
-  ending: Ending;
-  pausing: Pick<Pausing, 'pauseAtEnd'>;
+  terminator: Terminator;
+  pauser: Pick<Pauser, 'pauseAtEnd'>;
   clock: Clock;
 }
 
 export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
-  const { store, live, expiry, ending, pausing, clock } = options;
+  const { store, live, expiry, terminator, pauser, clock } = options;
   return {
     get: async (id) => {
       const row = await store.findSandbox(id);
@@ -38,20 +38,20 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       return row;
     },
     kill: async (id) => {
-      const row = await ending.begin(id, 'killed', { from: ['running', ...PAUSED_STATES] });
-      const finished = row === undefined ? ending.current(id) : ending.finish(row);
+      const row = await terminator.begin(id, 'killed', { from: ['running', ...PAUSED_STATES] });
+      const finished = row === undefined ? terminator.current(id) : terminator.finish(row);
       if (finished === undefined) throw await explainMissing({ store, clock }, id);
       await finished;
     },
     expire: async (id) => {
       const { autoPause = null } = (await store.findSandbox(id)) ?? {};
       if (autoPause !== null) {
-        await pausing.pauseAtEnd(id, autoPause);
+        await pauser.pauseAtEnd(id, autoPause);
         return;
       }
-      const ended = await ending.begin(id, 'expired', { from: ['running'], endAtMost: clock.now() });
+      const ended = await terminator.begin(id, 'expired', { from: ['running'], endAtMost: clock.now() });
       if (ended !== undefined) {
-        await ending.finish(ended);
+        await terminator.finish(ended);
         return;
       }
       const moved = await store.findSandbox(id);

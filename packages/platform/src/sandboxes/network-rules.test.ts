@@ -29,12 +29,12 @@ describe('the network of a sandbox', () => {
     const release = fixture.runtime.hold('network');
     const both = [replace(id), replace(id, null)];
     await expect.poll(() => fixture.runtime.log).toEqual([applied(id)]);
-    await expect(fixture.plane.pausing.pause(id, 'filesystem')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(fixture.plane.pauser.pause(id, 'filesystem')).rejects.toMatchObject({ code: 'conflict' });
     release();
     await Promise.all(both);
     expect(await fixture.rowOf(id)).toMatchObject({ network: null, networkPending: false });
     const resume = fixture.runtime.hold('pause');
-    const pausing = fixture.plane.pausing.pause(id, 'filesystem');
+    const pausing = fixture.plane.pauser.pause(id, 'filesystem');
     await expect(replace(id)).rejects.toMatchObject({ code: 'conflict' });
     resume();
     await pausing;
@@ -67,9 +67,9 @@ describe('the network of a sandbox', () => {
   it('is applied by the resume when the sandbox was paused in between', async () => {
     const id = await fixture.create();
     await fixture.store.setNetwork(id, policy);
-    await fixture.plane.pausing.pause(id, 'filesystem');
+    await fixture.plane.pauser.pause(id, 'filesystem');
     fixture.runtime.log.length = 0;
-    await fixture.plane.resuming.resume(id, { timeoutMs: 30_000, memory: true });
+    await fixture.plane.resumer.resume(id, { timeoutMs: 30_000, memory: true });
     expect(fixture.runtime.log.slice(1)).toEqual([applied(id)]);
     expect(await fixture.rowOf(id)).toMatchObject({ network: policy, networkPending: false });
   });
@@ -77,7 +77,7 @@ describe('the network of a sandbox', () => {
   it('is that of its source in a fork', async () => {
     const id = await fixture.create();
     await replace(id);
-    const [copy] = await fixture.plane.forking.fork(id, { kind: 'memory', timeoutMs: 30_000, count: 1 });
+    const [copy] = await fixture.plane.forker.fork(id, { kind: 'memory', timeoutMs: 30_000, count: 1 });
     if (copy?.status !== 'fulfilled') throw new Error('the fork failed');
     expect(copy.value).toMatchObject({ network: policy });
   });

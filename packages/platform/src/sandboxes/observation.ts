@@ -3,7 +3,7 @@ import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { createLogCollection, type LogCollection } from '../logs/log-collection.ts';
-import { createSampling, type Sampling } from '../metrics/sampling.ts';
+import { createSampler, type Sampler } from '../samples/sampler.ts';
 import type { MetricRow } from '../store/metric-rows.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -11,7 +11,7 @@ import { postToAgent } from './agent.ts';
 
 /** Collects metrics and logs of sandboxes while they run. */
 export interface Observation {
-  readonly sampling: Sampling;
+  readonly sampler: Sampler;
   readonly logCollection: LogCollection;
   /** Starts observing a running sandbox. */
   begin(row: SandboxRow, instance: Instance): void;
@@ -40,34 +40,34 @@ const toUsage = (metric: MetricRow, row: SandboxRow): SandboxUsage => ({
 });
 
 export const createObservation = (options: { store: Store; clock: Clock; log: Log }): Observation => {
-  const sampling = createSampling(options);
+  const sampler = createSampler(options);
   const logCollection = createLogCollection({
     ...options,
     answerUsage: async (row, instance) => {
-      const metric = await sampling.measure(row.id);
+      const metric = await sampler.measure(row.id);
       if (metric === undefined) return;
       const signal = AbortSignal.timeout(ANSWER_MS);
       await postToAgent(instance, { path: controlPaths.usage, body: toUsage(metric, row) }, { signal });
     },
   });
   return {
-    sampling,
+    sampler,
     logCollection,
     begin: (row, instance) => {
-      sampling.begin(row, instance);
+      sampler.begin(row, instance);
       logCollection.begin(row, instance);
     },
     end: (id) => {
-      sampling.end(id);
+      sampler.end(id);
       logCollection.end(id);
     },
     fetched: (id) => logCollection.fetched(id),
     prune: async () => {
-      await sampling.prune();
+      await sampler.prune();
       await logCollection.prune();
     },
     close: async () => {
-      await sampling.close();
+      await sampler.close();
       await logCollection.close();
     },
   };

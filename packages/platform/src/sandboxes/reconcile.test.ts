@@ -7,9 +7,9 @@ import type { SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
-import { createEnding } from './ending.ts';
 import { createReconcile, type ReconcileOptions } from './reconcile.ts';
 import { createLive } from './running-handles.ts';
+import { createTerminator } from './terminator.ts';
 import { createTransitions } from './transitions.ts';
 
 let fixture: PlaneFixture;
@@ -27,7 +27,7 @@ describe('an instance without a row', () => {
   it('is stopped at the next start, and no other is', async () => {
     const kept = await fixture.create();
     const paused = await fixture.create();
-    await fixture.plane.pausing.pause(paused, 'filesystem');
+    await fixture.plane.pauser.pause(paused, 'filesystem');
     await fixture.plane.close();
     await makeUnrecorded('istray');
     await fixture.startPlane();
@@ -87,18 +87,18 @@ describe('a round', () => {
     const clock = { ...createSystemClock(), now: () => now };
     const live = createLive();
     const transitions = createTransitions();
-    const ending = createEnding({
+    const terminator = createTerminator({
       ...{ store, hosts, live, transitions, clock, log },
       expiry: { cancel: () => undefined },
       observation: { fetched: async () => undefined },
     });
     const reconcile = createReconcile({
-      ...{ store, hosts, live, ending, clock, log, isStored },
+      ...{ store, hosts, live, terminator, clock, log, isStored },
       adopt: (row, instance) => {
         asked.push(`adopt ${row.id}`);
         live.add(instance, { agent: { edgeNonce: 'n' }, ports: {} }, () => undefined);
       },
-      creating: { isStarting: (id) => starting.includes(id) },
+      creator: { isStarting: (id) => starting.includes(id) },
       lifecycle: {
         expire: async (id) => {
           asked.push(`expire ${id}`);
@@ -106,7 +106,7 @@ describe('a round', () => {
         },
       },
       listOwn: async (query) => (await store.listSandboxes(query)).filter(({ node }) => owns(node)),
-      building: { isBuilding: (id) => building.includes(id) },
+      templateBuilder: { isBuilding: (id) => building.includes(id) },
       recovery: {
         recover: async (id) => {
           asked.push(`recover ${id}`);
@@ -124,7 +124,7 @@ describe('a round', () => {
     });
     const run = async (): Promise<void> => {
       await reconcile.run();
-      await Promise.all([reconcile.settled(), ending.settled(), transitions.settled()]);
+      await Promise.all([reconcile.settled(), terminator.settled(), transitions.settled()]);
     };
     return { run, asked, lines, transitions, now, listMoved: reconcile.listMoved };
   };
@@ -135,7 +135,7 @@ describe('a round', () => {
 
   it('makes a running sandbox reachable once, and leaves a paused one alone', async () => {
     const [running, paused] = [await fixture.create(), await fixture.create()];
-    await fixture.plane.pausing.pause(paused, 'filesystem');
+    await fixture.plane.pauser.pause(paused, 'filesystem');
     const { run, asked, lines } = await open();
     await run();
     await run();
@@ -150,7 +150,7 @@ describe('a round', () => {
 
   it('closes a running row whose run is over, and rows whose instance is gone, as lost', async () => {
     const [crashed, gone, paused] = [await fixture.create(), await fixture.create(), await fixture.create()];
-    await fixture.plane.pausing.pause(paused, 'filesystem');
+    await fixture.plane.pauser.pause(paused, 'filesystem');
     const { run, asked } = await open();
     fixture.runtime.crash(crashed);
     await expect.poll(async () => (await fixture.runtime.get(crashed)).state()).toBe('stopped');
@@ -209,7 +209,7 @@ describe('a round', () => {
     const ids = {} as Record<(typeof names)[number], string>;
     for (const name of names)
       ids[name] = await fixture.create({ autoPause: /paus/i.test(name) ? 'filesystem' : null });
-    await fixture.plane.pausing.pause(ids.paused, 'filesystem');
+    await fixture.plane.pauser.pause(ids.paused, 'filesystem');
     const { run, asked, lines } = await open();
     for (const id of [ids.expired, ids.pausing]) await put(id, 'running', { endAt: 1 });
     await fixture.store.changeState(ids.paused, { from: ['paused'], to: 'paused', set: { endAt: 1 } });
@@ -324,7 +324,7 @@ describe('a round', () => {
       await fixture.create(),
       await fixture.create(),
     ];
-    for (const id of [stored, paused, there]) await fixture.plane.pausing.pause(id, 'filesystem');
+    for (const id of [stored, paused, there]) await fixture.plane.pauser.pause(id, 'filesystem');
     const found: string[] = [];
     const { run } = await open({
       places: {

@@ -6,24 +6,24 @@ import type { Log } from '../log.ts';
 import { ACTIVE_STATES, type EndCause, type SandboxRow, type SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Adopt } from './adopt.ts';
-import type { Creating } from './create/creating.ts';
-import type { Ending } from './ending.ts';
+import type { Creator } from './create/creator.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Observation } from './observation.ts';
 import type { Recovery } from './recovery.ts';
 import type { Live } from './running-handles.ts';
+import type { Terminator } from './terminator.ts';
 import type { Transitions } from './transitions.ts';
 
 export interface ReconcileOptions {
   store: Store;
   hosts: Pick<Hosts, 'of' | 'instances' | 'canReach'>;
   live: Live;
-  ending: Ending;
+  terminator: Terminator;
   adopt: Adopt;
-  creating: Pick<Creating, 'isStarting'>;
+  creator: Pick<Creator, 'isStarting'>;
   lifecycle: Pick<Lifecycle, 'expire'>;
   /** Whether an instance is the sandbox of a build. */
-  building: { isBuilding(instanceId: string): boolean };
+  templateBuilder: { isBuilding(instanceId: string): boolean };
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;
@@ -70,11 +70,11 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     store,
     hosts,
     live,
-    ending,
+    terminator,
     adopt,
-    creating,
+    creator,
     lifecycle,
-    building,
+    templateBuilder,
     recovery,
     transitions,
     observation,
@@ -85,11 +85,11 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
   } = options;
 
   const end = async (id: string, cause: EndCause, from: SandboxState, endAtMost?: number): Promise<void> => {
-    const row = await ending.begin(id, cause, {
+    const row = await terminator.begin(id, cause, {
       from: [from],
       ...(endAtMost !== undefined && { endAtMost }),
     });
-    if (row !== undefined) void ending.finish(row);
+    if (row !== undefined) void terminator.finish(row);
   };
 
   const recover = (id: string): void => {
@@ -101,9 +101,9 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
 
   const check = async (row: SandboxRow, listed: HostedInstance | undefined): Promise<void> => {
     if (row.state === 'killing') {
-      void ending.finish(row);
+      void terminator.finish(row);
     } else if (row.state === 'starting') {
-      if (!creating.isStarting(row.id)) await end(row.id, 'failed', 'starting');
+      if (!creator.isStarting(row.id)) await end(row.id, 'failed', 'starting');
     } else if (row.state === 'pausing' || row.state === 'resuming') {
       recover(row.id);
     } else {
@@ -195,7 +195,9 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
         (row) => check(row, found.get(row.id)),
       );
       const known = new Set([...warm, ...expired, ...own].map((row) => row.id));
-      const unknown = instances.filter(({ instance: { id } }) => !known.has(id) && !building.isBuilding(id));
+      const unknown = instances.filter(
+        ({ instance: { id } }) => !known.has(id) && !templateBuilder.isBuilding(id),
+      );
       const others = await rowsOf(unknown);
       const moved = findMoved(instances, [...own, ...others]);
       movedOn = new Set(moved.map(({ host }) => host.node));

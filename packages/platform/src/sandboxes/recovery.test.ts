@@ -3,9 +3,9 @@ import { createSystemClock } from '../clock.ts';
 import { createOneMachine } from '../hosts/one-machine.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
-import { createEnding } from './ending.ts';
 import { createRecovery } from './recovery.ts';
 import { createLive } from './running-handles.ts';
+import { createTerminator } from './terminator.ts';
 import { createTransitions } from './transitions.ts';
 
 let fixture: PlaneFixture;
@@ -53,7 +53,7 @@ describe('after a server that was killed', () => {
       await fixture.startPlane();
       await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
       expect(await fixture.rowOf(id)).toMatchObject({ pausedAt: 1, pausedWith: 'memory' });
-      expect(await fixture.plane.resuming.connect(id, resume)).toMatchObject({ wasPaused: true });
+      expect(await fixture.plane.resumer.connect(id, resume)).toMatchObject({ wasPaused: true });
     },
   );
 
@@ -69,9 +69,9 @@ describe('after a server that was killed', () => {
 
   it.each(['connect', 'resume'] as const)('%s completes an abandoned transition', async (act) => {
     const id = await fixture.create();
-    await fixture.plane.pausing.pause(id, 'memory');
+    await fixture.plane.pauser.pause(id, 'memory');
     await fixture.store.changeState(id, { from: ['paused'], to: 'resuming' });
-    await fixture.plane.resuming[act](id, resume);
+    await fixture.plane.resumer[act](id, resume);
     expect((await fixture.route(id))?.runId).toBe('run2');
   });
 
@@ -86,7 +86,7 @@ describe('after a server that was killed', () => {
 
   it('paused sandboxes stay paused, and are closed if their instance is gone', async () => {
     const [kept, gone] = [await fixture.create(), await fixture.create()];
-    for (const id of [kept, gone]) await fixture.plane.pausing.pause(id, 'filesystem');
+    for (const id of [kept, gone]) await fixture.plane.pauser.pause(id, 'filesystem');
     await fixture.plane.close();
     await fixture.runtime.vanish(gone);
     await fixture.startPlane();
@@ -103,18 +103,18 @@ describe('the recovery of a row', () => {
     const clock = createSystemClock();
     const { log, lines } = createRecordingLog();
     const adopted: string[] = [];
-    const ending = createEnding({
+    const terminator = createTerminator({
       ...{ store, hosts, clock, log, live: createLive(), transitions: createTransitions() },
       expiry: { cancel: () => undefined },
       observation: { fetched: async () => undefined },
     });
     const recovery = createRecovery({
-      ...{ store, hosts, ending, clock, log, secret: 'secret' },
+      ...{ store, hosts, terminator, clock, log, secret: 'secret' },
       adopt: (row) => void adopted.push(`${row.id} ${row.state}`),
       isStored: async ({ id }) => stored.includes(id),
       limits: { startTimeoutMs: 10_000 },
     });
-    return { recovery, ending, adopted, lines };
+    return { recovery, terminator, adopted, lines };
   };
 
   it.each(['pausing', 'resuming'] as const)(
@@ -168,9 +168,9 @@ describe('the recovery of a row', () => {
       const id = await halfWay(state);
       fixture.runtime.crash(id);
       await expect.poll(async () => (await fixture.runtime.get(id)).state()).toBe('stopped');
-      const { recovery, ending, adopted } = open();
+      const { recovery, terminator, adopted } = open();
       await recovery.recover(id);
-      await ending.settled();
+      await terminator.settled();
       expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
       expect([adopted, fixture.runtime.log]).toEqual([[], [`stop ${id}`]]);
     },
@@ -183,11 +183,11 @@ describe('the recovery of a row', () => {
       await halfWay('pausing'),
     ];
     for (const id of [kept, lost, pausing]) await fixture.runtime.vanish(id);
-    const { recovery, ending } = open(fixture.store, [kept, pausing]);
+    const { recovery, terminator } = open(fixture.store, [kept, pausing]);
     expect(await recovery.recover(kept)).toBe('paused');
     expect(await fixture.rowOf(kept)).toMatchObject({ state: 'paused', pausedWith: 'memory' });
     for (const id of [lost, pausing]) await recovery.recover(id);
-    await ending.settled();
+    await terminator.settled();
     for (const id of [lost, pausing])
       expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
   });
@@ -196,7 +196,7 @@ describe('the recovery of a row', () => {
     const id = await halfWay('pausing');
     fixture.runtime.crash(id);
     await expect.poll(async () => (await fixture.runtime.get(id)).state()).toBe('stopped');
-    const { recovery, ending } = open({
+    const { recovery, terminator } = open({
       ...fixture.store,
       changeState: async (changed, change) => {
         if (change.to === 'killing')
@@ -205,7 +205,7 @@ describe('the recovery of a row', () => {
       },
     });
     expect(await recovery.recover(id)).toBe('ended');
-    await ending.settled();
+    await terminator.settled();
     expect(fixture.runtime.log).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ import type { SandboxRow, SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
-import type { Ending } from './ending.ts';
+import type { Terminator } from './terminator.ts';
 
 /** Completes or undoes interrupted transitions between running and paused. */
 export interface Recovery {
@@ -33,7 +33,7 @@ export interface Recovery {
 export interface RecoveryOptions {
   store: Store;
   hosts: Pick<Hosts, 'of'>;
-  ending: Ending;
+  terminator: Terminator;
   adopt: Adopt;
   clock: Clock;
   log: Log;
@@ -46,7 +46,7 @@ export interface RecoveryOptions {
 const RUNS = { pausedAt: null, pausedWith: null };
 
 export const createRecovery = (options: RecoveryOptions): Recovery => {
-  const { store, hosts, ending, adopt, isStored, clock, log, limits, secret } = options;
+  const { store, hosts, terminator, adopt, isStored, clock, log, limits, secret } = options;
 
   const finishResume: Recovery['finishResume'] = async (row, instance, toEndAt) => {
     // Changed just before a pause by a server that was killed.
@@ -102,7 +102,7 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
       if (instance === undefined || found === 'stopped') {
         if (row.state === 'resuming' && (await isStored?.(row)))
           await store.changeState(id, { from: ['resuming'], to: 'paused' });
-        else if (await ending.begin(id, 'lost', { from: [row.state] })) void ending.finish(row);
+        else if (await terminator.begin(id, 'lost', { from: [row.state] })) void terminator.finish(row);
       } else if (found === 'paused') {
         // After an interrupted pause the instance is paused too, but not yet safe on disk; after a complete one this
         // resolves at once.

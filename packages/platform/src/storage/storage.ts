@@ -2,9 +2,9 @@ import { ApiError } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { Snapshotting } from '../sandboxes/snapshotting.ts';
+import type { Snapshotter } from '../sandboxes/snapshotter.ts';
 import type { Store } from '../store/store.ts';
-import { type Building, FOLLOWED_MS } from '../templates/building.ts';
+import { FOLLOWED_MS, type TemplateBuilder } from '../templates/template-builder.ts';
 import type { ContextStore, ContextUsage } from '../templates/uploads/context-store.ts';
 import type { StoragePlace } from './storage-places.ts';
 
@@ -39,8 +39,8 @@ export interface Storage {
 
 export interface StorageOptions {
   store: Store;
-  building: Pick<Building, 'delete' | 'collect' | 'pruneCached'>;
-  snapshotting: Pick<Snapshotting, 'collect'>;
+  templateBuilder: Pick<TemplateBuilder, 'delete' | 'collect' | 'pruneCached'>;
+  snapshotter: Pick<Snapshotter, 'collect'>;
   contexts: ContextStore | undefined;
   /** What commands of builds keep, which counts as the cache of builds. */
   mountCaches: ContextStore | undefined;
@@ -118,7 +118,7 @@ const merge = (usages: readonly StorageUsage[]): StorageUsage[] => {
 };
 
 export const createStorage = (options: StorageOptions): Storage => {
-  const { store, building, snapshotting, contexts, mountCaches, places, clock, log } = options;
+  const { store, templateBuilder, snapshotter, contexts, mountCaches, places, clock, log } = options;
 
   const listEntries = async (entries: Promise<Iterable<Entry>>): Promise<Entry[]> =>
     // What is in the making has a name of that form.
@@ -194,7 +194,7 @@ export const createStorage = (options: StorageOptions): Storage => {
     const removed: string[] = [];
     for (const { id, name } of await store.listUnusedTemplates()) {
       try {
-        await building.delete({ templateId: id });
+        await templateBuilder.delete({ templateId: id });
         removed.push(name ?? id);
       } catch (error) {
         // A sandbox of it was created meanwhile, or it was deleted.
@@ -211,12 +211,12 @@ export const createStorage = (options: StorageOptions): Storage => {
       await store.retireImages();
       const before = await measure();
       await contexts?.prune();
-      if (all) await building.pruneCached({ unusedForMs: 0 });
+      if (all) await templateBuilder.pruneCached({ unusedForMs: 0 });
       if (all) await mountCaches?.prune();
       await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: clock.now() - FOLLOWED_MS });
       const templates = all ? await removeTemplates() : [];
-      await snapshotting.collect();
-      await building.collect();
+      await snapshotter.collect();
+      await templateBuilder.collect();
       const after = await measure();
       const removed = before.flatMap(({ kind, node, ...had }) => {
         const has = after.find((usage) => usage.kind === kind && usage.node === node);

@@ -14,7 +14,7 @@ import { json } from './columns.ts';
 import { isAfter } from './newest-first.ts';
 import { type LogPage, readLogPage } from './read-log-page.ts';
 import type { Database, Schema } from './schema.ts';
-import type { Sealing } from './sealing.ts';
+import type { Sealer } from './sealer.ts';
 import { makeReady } from './snapshot-queries.ts';
 import { pointTags } from './tags/point-tags.ts';
 import { retireImages } from './tags/retire-images.ts';
@@ -45,7 +45,7 @@ const selectLog = (db: Database, id: string, levels: readonly BuildLogLevel[]) =
     .where('level', 'in', levels);
 
 /** The builds of templates without their tags, in portable SQL. */
-export const createBuildQueries = (db: Database, { sealing }: { sealing: Sealing }) => ({
+export const createBuildQueries = (db: Database, { sealer }: { sealer: Sealer }) => ({
   /**
    * Writes a build in state `waiting` of the template of that name, created first when it is missing. Waiting builds of
    * it fail with that reason. `taken` when the name is that of another kind of template, and `limit` when as many builds of other templates
@@ -90,8 +90,8 @@ export const createBuildQueries = (db: Database, { sealing }: { sealing: Sealing
           finishedAt: null,
           minFreeDiskMb,
           tags: json(tags),
-          env: sealing.seal({}, 'env'),
-          runConfig: sealing.seal(emptyRunConfig, 'runConfig'),
+          env: sealer.seal({}, 'env'),
+          runConfig: sealer.seal(emptyRunConfig, 'runConfig'),
           image: null,
           imageBytes: null,
           start: null,
@@ -117,9 +117,9 @@ export const createBuildQueries = (db: Database, { sealing }: { sealing: Sealing
         from: ['building'],
         state: 'ready',
         ...result,
-        env: sealing.seal(env, 'env'),
-        runConfig: sealing.seal(runConfig, 'runConfig'),
-        start: sealing.seal(start, 'start'),
+        env: sealer.seal(env, 'env'),
+        runConfig: sealer.seal(runConfig, 'runConfig'),
+        start: sealer.seal(start, 'start'),
       });
       if (build === undefined) return undefined;
       const { templateId, tags, createdAt: requestedAt } = build;

@@ -9,7 +9,7 @@ import {
   type RootOperationNode,
   type UnknownRow,
 } from 'kysely';
-import type { Sealing } from './sealing.ts';
+import type { Sealer } from './sealer.ts';
 
 /** The columns of a row, of which those are JSON: read as values, and written by `json`. */
 export type Columns<Row, Json extends keyof Row = never> = Omit<Row, Json> & {
@@ -27,16 +27,16 @@ export function json(value: object | null): string | null {
 
 /** Columns of these names are JSON in each table. */
 const JSON_COLUMNS = ['metadata', 'network', 'ingress', 'tags', 'reason', 'fields', 'status'];
-/** Columns of these names have variables, which may be secrets: they are JSON that is written by `Sealing`. */
+/** Columns of these names have variables, which may be secrets: they are JSON that is written by `Sealer`. */
 const SEALED_COLUMNS = ['envVars', 'env', 'runConfig', 'start', 'config'];
 /** Columns of these names are flags, for which SQLite has numbers. */
 const FLAG_COLUMNS = ['secure', 'networkPending', 'public', 'cordoned'];
 
 class DecodingPlugin implements KyselyPlugin {
-  readonly #sealing: Sealing;
+  readonly #sealing: Sealer;
 
-  constructor(sealing: Sealing) {
-    this.#sealing = sealing;
+  constructor(sealer: Sealer) {
+    this.#sealing = sealer;
   }
 
   transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
@@ -59,9 +59,9 @@ class DecodingPlugin implements KyselyPlugin {
 }
 
 /** Names in the database are in snake case. */
-export const createPlugins = (sealing: Sealing): KyselyPlugin[] => [
+export const createPlugins = (sealer: Sealer): KyselyPlugin[] => [
   new CamelCasePlugin(),
-  new DecodingPlugin(sealing),
+  new DecodingPlugin(sealer),
 ];
 
 type Kind = 'text' | 'integer' | 'bigint' | 'real' | 'boolean';

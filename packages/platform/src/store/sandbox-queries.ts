@@ -19,7 +19,7 @@ import {
   type StateChange,
 } from './rows.ts';
 import type { Database, Schema } from './schema.ts';
-import type { Sealing } from './sealing.ts';
+import type { Sealer } from './sealer.ts';
 
 /** Conditions to join with "or", which are none, and so false, for an empty list: PostgreSQL takes no `in ()`. */
 const isOneOf = (
@@ -119,7 +119,7 @@ const noteLog = (db: Database, entry: Omit<NewLogEntry, 'at' | 'sizeBytes'>, at:
 /** The sandboxes of a store, in portable SQL. */
 export const createSandboxQueries = (
   db: Database,
-  { now, sealing, ...writer }: { now: () => number; sealing: Sealing } & Writer,
+  { now, sealer, ...writer }: { now: () => number; sealer: Sealer } & Writer,
 ) => ({
   /**
    * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes have a
@@ -149,7 +149,7 @@ export const createSandboxQueries = (
           endedAt: null,
           cause: null,
           metadata: json(sandbox.metadata),
-          envVars: sealing.seal(sandbox.envVars, 'envVars'),
+          envVars: sealer.seal(sandbox.envVars, 'envVars'),
           network: json(sandbox.network),
           networkPending: false,
           ingress: json(sandbox.ingress),

@@ -7,7 +7,7 @@ import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect, isFullDisk, withoutSync } from './node-sqlite.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
-import { createSealing } from './sealing.ts';
+import { createSealer } from './sealer.ts';
 import { createStoreQueries, type Store } from './store.ts';
 
 // At this number of pages, of 4 kB each, the log is written into the database and starts over.
@@ -51,10 +51,10 @@ export const createStore = async ({
   // SQLite copies the mode of the database file to its side files.
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 5_000 });
-  const sealing = createSealing(secret);
+  const sealer = createSealer(secret);
   const db = new Kysely<Schema>({
     dialect: createNodeSqliteDialect(database),
-    plugins: createPlugins(sealing),
+    plugins: createPlugins(sealer),
     log: ({ level }) => {
       if (level === 'error') onError?.();
     },
@@ -74,7 +74,7 @@ export const createStore = async ({
     const options = {
       now,
       time: () => sql<number>`${now()}`,
-      sealing,
+      sealer,
       ...(owner !== undefined && { owner }),
     };
     const queries = createStoreQueries(db, options);

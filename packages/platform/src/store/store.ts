@@ -7,7 +7,7 @@ import { createMetricQueries } from './metric-queries.ts';
 import { createNodeQueries } from './nodes/node-queries.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Database } from './schema.ts';
-import type { Sealing } from './sealing.ts';
+import type { Sealer } from './sealer.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import { createStoredQueries } from './stored/stored-queries.ts';
 import { createTagQueries } from './tags/tag-queries.ts';
@@ -20,7 +20,7 @@ export interface StoreQueryOptions {
   /** The time of log entries of the store itself. */
   now: () => number;
   time: DatabaseTime;
-  sealing: Sealing;
+  sealer: Sealer;
   /** The owner that was passed to `ownedBy`. */
   owner?: string;
 }

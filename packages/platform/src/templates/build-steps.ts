@@ -9,7 +9,7 @@ import type { Clock } from '../clock.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import { describeCommand } from './describe-step.ts';
-import type { Mounting } from './mounts/mounting.ts';
+import type { Mounter } from './mounts/mounter.ts';
 import { refuseServer } from './refuse-server.ts';
 import {
   expand,
@@ -20,7 +20,7 @@ import {
   toStepEnv,
   withFolder,
 } from './step-place.ts';
-import type { Copying } from './uploads/run-copy.ts';
+import type { CopyRunner } from './uploads/copy-runner.ts';
 
 /**
  * Adds a user with useradd of the shadow tools or adduser of busybox, or by hand in an image that has
@@ -45,8 +45,8 @@ export const runBuildStep = async (
   { step, place }: Pick<PlacedStep, 'step' | 'place'>,
   options: {
     runner: SandboxRunner;
-    copying: Copying;
-    mounting: Mounting;
+    copyRunner: CopyRunner;
+    mounter: Mounter;
     clock: Clock;
     /** The longest time that the build may take. */
     buildTimeoutMs: number;
@@ -67,7 +67,7 @@ export const runBuildStep = async (
     case 'ARG':
       return;
     case 'COPY': {
-      await options.copying.copy(step, { name, place: await findFolder(), signal });
+      await options.copyRunner.copy(step, { name, place: await findFolder(), signal });
       return;
     }
     case 'WORKDIR': {
@@ -109,7 +109,7 @@ export const runBuildStep = async (
             signal: watched.signal,
           },
         );
-      const status = await options.mounting.during(mounts, { name, place: at, signal }, () =>
+      const status = await options.mounter.during(mounts, { name, place: at, signal }, () =>
         rejectUnstartable(name, `${failure}: command failed`, () =>
           refuseServer(run, {
             ...options,

@@ -7,10 +7,10 @@ import type { BuildLog } from './build-log.ts';
 import { runBuildStep } from './build-steps.ts';
 import { keepImage } from './cache/keep-image.ts';
 import type { MountCaches } from './mounts/mount-caches.ts';
-import { createMounting } from './mounts/mounting.ts';
+import { createMounter } from './mounts/mounter.ts';
 import type { PlacedStep } from './step-place.ts';
 import type { ContextStore } from './uploads/context-store.ts';
-import { createCopying, type WithStage } from './uploads/run-copy.ts';
+import { createCopyRunner, type WithStage } from './uploads/copy-runner.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 export interface StepsOptions {
@@ -49,14 +49,23 @@ export const withStepsSandbox = <T>(
   return withSandbox({ ...build, toStep: () => name }, options, (hosted) => {
     const { host, instance } = hosted;
     const runner = createSandboxRunner(instance);
-    const copying = createCopying(instance, { contexts, withStage });
-    const mounting = createMounting(instance, { caches, copying, templateId, log });
+    const copyRunner = createCopyRunner(instance, { contexts, withStage });
+    const mounter = createMounter(instance, { caches, copyRunner, templateId, log });
     const { buildTimeoutMs } = options.limits;
     return work({
       hosted,
       run: (placed) => {
         name = String(placed.number);
-        return runBuildStep(placed, { runner, copying, mounting, clock, buildTimeoutMs, log, name, signal });
+        return runBuildStep(placed, {
+          runner,
+          copyRunner,
+          mounter,
+          clock,
+          buildTimeoutMs,
+          log,
+          name,
+          signal,
+        });
       },
       writeImage: async () => {
         name = FINALIZE;

@@ -109,7 +109,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
     } = {}) => {
       const choices = { ...plainChoices, timeoutMs, autoPause, autoResume, network, ingress };
       const from = { template, snapshot: null, build: null, envVars: { A: 'b' } };
-      return (await fixture.plane.creating.create({ ...choices, ...from })).id;
+      return (await fixture.plane.creator.create({ ...choices, ...from })).id;
     },
     addStarted: async (name, { readyCmd, hasCheckpoint = false }) => {
       const { plane, runtime: on } = fixture;
@@ -122,7 +122,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       await store.startBuild(id, 0);
       await images.add(name);
       const checkpointId = hasCheckpoint
-        ? await plane.snapshotting.checkpoint(
+        ? await plane.snapshotter.checkpoint(
             { host, instance: await fixture.runtime.get(await fixture.create()) },
             build,
           )
@@ -138,7 +138,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
         checkpointId,
       };
       const ready = await store.finishBuild(id, made);
-      if (checkpointId !== null) await plane.snapshotting.release(checkpointId);
+      if (checkpointId !== null) await plane.snapshotter.release(checkpointId);
       const row = await store.findTemplate(name);
       if (ready === undefined || row === undefined) throw new Error('the build did not become ready');
       return { template: row, build: ready };

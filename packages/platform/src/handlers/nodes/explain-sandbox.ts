@@ -6,7 +6,7 @@ import { requireObserved } from '../observed-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
 import { parseSandboxId } from '../sandbox-id.ts';
 
-type Context = Pick<HandlerContext, 'store' | 'clock' | 'storing' | 'waking'> & { nodes: NodeList };
+type Context = Pick<HandlerContext, 'store' | 'clock' | 'copier' | 'waker'> & { nodes: NodeList };
 
 /** The newest; few sandboxes have more. */
 const MAX_ENTRIES = 1000;
@@ -16,8 +16,8 @@ export const createExplainHandler = ({
   store,
   clock,
   nodes,
-  storing,
-  waking,
+  copier,
+  waker,
 }: Context): Pick<PlatformHandlers, 'GET /skerry/v1/sandboxes/{sandboxID}/explanation'> => ({
   'GET /skerry/v1/sandboxes/{sandboxID}/explanation': async ({ params }) => {
     const {
@@ -30,14 +30,14 @@ export const createExplainHandler = ({
     const entries = await store.listLogEntries({ ...query, limit: MAX_ENTRIES });
     const [placed] = await store.listLogEntries({ ...query, search: PLACED_MESSAGE, limit: 1 });
     const node = name === null ? undefined : (await nodes.list()).find((one) => one.name === name);
-    const problem = storing?.problemOf(id);
-    const wakeProblem = waking.problemOf(id);
+    const problem = copier?.problemOf(id);
+    const wakeProblem = waker.problemOf(id);
     const body: components['schemas']['SandboxExplanation'] = {
       sandboxID: id,
       ...(name !== null && { node: name }),
       ...(node && { nodeState: node.state }),
       ...(placed?.fields.reason !== undefined && { reason: placed.fields.reason }),
-      ...(storing && state === 'paused' && { stored: (await storing.find({ id, pausedAt })) !== undefined }),
+      ...(copier && state === 'paused' && { stored: (await copier.find({ id, pausedAt })) !== undefined }),
       ...(problem !== undefined && { problem }),
       ...(wakeProblem !== undefined && { wakeProblem }),
       history: entries.toReversed().map(toLogEntry),

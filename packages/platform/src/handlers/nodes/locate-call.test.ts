@@ -14,7 +14,7 @@ it('knows of each operation which server makes it', async () => {
   await fleet.create();
   const sandboxID = await fleet.create();
   const request = { kind: 'filesystem', name: null, tag: 'default' } as const;
-  const snapshotID = toSnapshotId(await fleet.plane.snapshotting.create(sandboxID, request));
+  const snapshotID = toSnapshotId(await fleet.plane.snapshotter.create(sandboxID, request));
   const params = { sandboxID, snapshotID, nodeName: 'b' };
   const servers = {
     serverOf: async (node: string | null) => `owner of ${node}`,

@@ -10,14 +10,14 @@ type NodeRoute =
   | 'POST /skerry/v1/nodes/{nodeName}/uncordon'
   | 'POST /skerry/v1/nodes/{nodeName}/drain';
 
-type Context = Pick<HandlerContext, 'store' | 'nodeEvents' | 'draining'> & { nodes: NodeList };
+type Context = Pick<HandlerContext, 'store' | 'nodeEvents' | 'drainer'> & { nodes: NodeList };
 
 /** Handlers of the machines on which sandboxes are. A server that has them on its own machine has no nodes. */
 export const createNodeHandlers = ({
   store,
   nodes,
   nodeEvents,
-  draining,
+  drainer,
 }: Context): Pick<PlatformHandlers, NodeRoute> => {
   return {
     'GET /skerry/v1/nodes': async () => ({ status: 200, body: (await nodes.list()).map(toNode) }),
@@ -37,12 +37,12 @@ export const createNodeHandlers = ({
       const node = toNode(await nodes.setCordoned(nodeName, true));
       const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', nodes: [nodeName] });
       const moving =
-        draining?.advance(
+        drainer?.advance(
           nodeName,
           rows.map(({ id }) => id),
         ) ?? false;
       const remaining = rows.map(({ id, state }) => {
-        const problem = draining?.problemOf(id);
+        const problem = drainer?.problemOf(id);
         return { sandboxID: id, state: toVisible(state), ...(problem !== undefined && { problem }) };
       });
       return { status: 200, body: { node, remaining, moving } };

@@ -9,21 +9,21 @@ type CacheRoute =
 
 /** Handlers that list and clear the cache of builds. */
 export const createBuildCacheHandlers = ({
-  building,
-}: Pick<HandlerContext, 'building'>): Pick<PlatformHandlers, CacheRoute> => ({
+  templateBuilder,
+}: Pick<HandlerContext, 'templateBuilder'>): Pick<PlatformHandlers, CacheRoute> => ({
   'GET /skerry/v1/build-cache': async () => ({
     status: 200,
-    body: (await building.listCached()).map(toReply),
+    body: (await templateBuilder.listCached()).map(toReply),
   }),
   'DELETE /skerry/v1/build-cache': async ({ query }) => {
     const { unusedFor = 0 } = query;
     return {
       status: 200,
-      body: (await building.pruneCached({ unusedForMs: unusedFor * 1_000 })).map(toReply),
+      body: (await templateBuilder.pruneCached({ unusedForMs: unusedFor * 1_000 })).map(toReply),
     };
   },
   'DELETE /skerry/v1/build-cache/{key}': async ({ params }) => {
-    await building.removeCached(params.key);
+    await templateBuilder.removeCached(params.key);
     return { status: 204 };
   },
 });

@@ -17,7 +17,7 @@ import { toBuildRequested } from '../template-replies.ts';
 import { requireTemplateState } from './find-template.ts';
 import { DEFAULT_TAG, parseTemplateReference } from './template-reference.ts';
 
-export interface ImageServices extends Pick<HandlerContext, 'store' | 'building' | 'diskMb'> {
+export interface ImageServices extends Pick<HandlerContext, 'store' | 'templateBuilder' | 'diskMb'> {
   /** Archives that are uploaded; undefined where templates cannot be built. */
   imports: ContextStore | undefined;
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
@@ -62,7 +62,7 @@ export const serveImages = (server: FastifyInstance, services: ImageServices): v
 type LoadQuery = NewBuildBody & { name: string; image?: string };
 
 /** Receives an archive, and begins a build of the image in it. */
-const createLoad = ({ store, building, diskMb, imports }: ImageServices, query: LoadQuery) => {
+const createLoad = ({ store, templateBuilder, diskMb, imports }: ImageServices, query: LoadQuery) => {
   if (imports === undefined) throw unimplemented('the runtime of this server cannot build templates');
   const request = parseNewBuild(query, toNewBuildBounds(diskMb), 'query');
   return async (
@@ -83,13 +83,13 @@ const createLoad = ({ store, building, diskMb, imports }: ImageServices, query: 
       await receiveBody(upload, 'an archive of an image', (body, options) =>
         imports.write(hash, body, options),
       );
-      const build = await building.request(request);
+      const build = await templateBuilder.request(request);
       const template = await store.findTemplate(build.templateId);
       if (template === undefined) throw notFound(`template "${request.name}" was deleted meanwhile`);
       const source = { kind: 'archive' as const, path: imports.toPath(hash), image: query.image, release };
       const none = { steps: [], stepsBefore: 0, cacheableSteps: 0, forcedStep: undefined };
       const stage = { source, ...none, usesConfig: false };
-      await building.start(build, { ...stage, stages: [], ...noStartCommand });
+      await templateBuilder.start(build, { ...stage, stages: [], ...noStartCommand });
       return toBuildRequested(build, template);
     } catch (error) {
       release();

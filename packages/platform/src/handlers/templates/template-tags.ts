@@ -20,9 +20,9 @@ const unchangeable = ({ kind }: TemplateRow, field: string, text: string): ApiEr
 
 /** Handlers that list, move and delete the tags of a template. */
 export const createTagHandlers = (
-  context: Pick<HandlerContext, 'store' | 'building' | 'clock'>,
+  context: Pick<HandlerContext, 'store' | 'templateBuilder' | 'clock'>,
 ): Pick<PlatformHandlers, TagRoute> => {
-  const { store, building, clock } = context;
+  const { store, templateBuilder, clock } = context;
 
   return {
     'POST /templates/tags': async ({ body }) => {
@@ -32,7 +32,7 @@ export const createTagHandlers = (
       const isAssigned = await store.assignTags({ buildId: build.id, tags, at: clock.now() });
       // Deleted since the lookup.
       if (!isAssigned) throw notFound(`template "${body.target}" was not found`);
-      building.collectSoon();
+      templateBuilder.collectSoon();
       return { status: 201, body: { tags, buildID: toBuildId(build.id) } };
     },
     'DELETE /templates/tags': async ({ body }) => {
@@ -43,7 +43,7 @@ export const createTagHandlers = (
         throw invalid(`body.tags: the tag "${DEFAULT_TAG}" cannot be deleted; delete the template instead`);
       const unknown = await store.deleteTags({ templateId: template.id, tags });
       if (unknown !== undefined) throw notFound(`template "${body.name}" has no tag "${unknown}"`);
-      building.collectSoon();
+      templateBuilder.collectSoon();
       return { status: 204 };
     },
     'GET /templates/{templateID}/tags': async ({ params }) => {

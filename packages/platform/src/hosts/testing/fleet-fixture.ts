@@ -136,7 +136,7 @@ export const useFleet = ({
     at: (name) => world[name] as TestNode,
     create: async (more = {}) => {
       const snapshot = more.snapshot === undefined ? null : await fleet.store.findTagOf(more.snapshot);
-      const made = await fleet.plane.creating.create({
+      const made = await fleet.plane.creator.create({
         template: { ...template, ...size },
         snapshot: snapshot ?? null,
         ...{ build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },

@@ -140,8 +140,8 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
         ids: createRandomIds(),
         connectAt: async (address, { id, timeoutMs }) => {
           const there = running.find((one) => `${one.owner}:1` === address);
-          if (timeoutMs === undefined) await there?.plane.waking.wake(id, { isForwarded: true });
-          else await there?.plane.resuming.connect(id, { timeoutMs, memory: true, isForwarded: true });
+          if (timeoutMs === undefined) await there?.plane.waker.wake(id, { isForwarded: true });
+          else await there?.plane.resumer.connect(id, { timeoutMs, memory: true, isForwarded: true });
         },
       });
       await plane.start({ ...template, ...size });
@@ -173,7 +173,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
       databaseNow += ms;
     },
     create: ({ plane }, more = {}) =>
-      plane.creating.create({
+      plane.creator.create({
         template: { ...template, ...size },
         ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
         ...{ network: null, ingress: null, autoPause: null, autoResume: false, ...more },

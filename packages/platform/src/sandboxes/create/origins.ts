@@ -12,7 +12,7 @@ import type {
 } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpecRequest, WarmSpec } from '../../warm/warm-pool.ts';
-import type { Origin } from './reserving.ts';
+import type { Origin } from './reserve.ts';
 import { findCheckpoint, toOwnCommands } from './start-in-new-sandbox.ts';
 
 export interface CreateRequest {

@@ -1,5 +1,5 @@
 import type { Database } from '../schema.ts';
-import type { Sealing } from '../sealing.ts';
+import type { Sealer } from '../sealer.ts';
 import { makeReady } from '../snapshot-queries.ts';
 import type { CachedResult, CacheEntry, NewCacheEntry } from './cache-rows.ts';
 
@@ -40,7 +40,7 @@ const touchWithParents = async (db: Database, key: string, at: number): Promise<
 };
 
 /** What the steps of builds have made, by their keys, in portable SQL. */
-export const createCacheQueries = (db: Database, { sealing }: { sealing: Sealing }) => ({
+export const createCacheQueries = (db: Database, { sealer }: { sealer: Sealer }) => ({
   /**
    * Keeps a result under its key; its snapshot, in state `making`, becomes ready. With `replaces` an earlier result of that
    * key goes, and all that were made on it; otherwise the two are of equal files, and what each has is kept. Resolves with false
@@ -61,7 +61,7 @@ export const createCacheQueries = (db: Database, { sealing }: { sealing: Sealing
           snapshotId: entry.snapshotId ?? before?.snapshotId ?? null,
           image: entry.image ?? before?.image ?? null,
           imageBytes: entry.imageBytes ?? before?.imageBytes ?? null,
-          config: sealing.seal(entry.config, 'config'),
+          config: sealer.seal(entry.config, 'config'),
           createdAt: before?.createdAt ?? entry.createdAt,
           lastUsedAt: entry.createdAt,
         })

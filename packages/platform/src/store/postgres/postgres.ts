@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { createPlugins } from '../columns.ts';
 import { migrations } from '../migrations.ts';
 import type { Schema } from '../schema.ts';
-import { createSealing } from '../sealing.ts';
+import { createSealer } from '../sealer.ts';
 import { createStoreQueries, type Store } from '../store.ts';
 import { createCheckedPool } from './checked-pool.ts';
 import { toConfig } from './config.ts';
@@ -60,7 +60,7 @@ export const createPostgresStore = async ({
   onError?: (() => void) | undefined;
 }): Promise<Store> => {
   const name = toDatabaseName(url);
-  const sealing = createSealing(secret);
+  const sealer = createSealer(secret);
   const sockets = createSockets();
   const stream = sockets.open;
   const config = { ...toConfig(url, statementMs === undefined ? {} : { statementMs }), stream };
@@ -78,7 +78,7 @@ export const createPostgresStore = async ({
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Kysely<Schema>({
       dialect: createPostgresDialect(createCheckedPool(pool, { requireServer: lock.require, onError })),
-      plugins: createPlugins(sealing),
+      plugins: createPlugins(sealer),
     });
   };
   try {
@@ -104,7 +104,7 @@ export const createPostgresStore = async ({
   };
   const time = () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
   const toStore = (owner?: string): Store => ({
-    ...createStoreQueries(db, { now, time, sealing, ...(owner !== undefined && { owner }) }),
+    ...createStoreQueries(db, { now, time, sealer, ...(owner !== undefined && { owner }) }),
     ownedBy: toStore,
     close,
   });

@@ -4,7 +4,7 @@ import type { HostedInstance, Hosts } from '../../hosts/hosts.ts';
 import type { TemplateImages } from '../../images/template-images.ts';
 import type { Limits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
-import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
+import type { Snapshotter } from '../../sandboxes/snapshotter.ts';
 import type { BuildRow } from '../../store/build-rows.ts';
 import type { CacheEntry, ImageConfig, NewCacheEntry } from '../../store/cache/cache-rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -50,7 +50,7 @@ export interface BuildCache {
 export interface BuildCacheOptions {
   store: Store;
   hosts: Pick<Hosts, 'snapshots' | 'features'>;
-  snapshotting: Pick<Snapshotting, 'captureFiles' | 'release'>;
+  snapshotter: Pick<Snapshotter, 'captureFiles' | 'release'>;
   images: { templates?: Pick<TemplateImages, 'listLayers' | 'removeLayer'> | undefined };
   clock: Clock;
   log: Log;
@@ -63,7 +63,7 @@ const MAX_COUNT = 1_000;
 const MAX_DESCRIPTION_LENGTH = 200;
 
 export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
-  const { store, hosts, snapshotting, images, clock, log, limits } = options;
+  const { store, hosts, snapshotter, images, clock, log, limits } = options;
   const isOn = limits.buildCacheMb > 0;
 
   const keep = (
@@ -123,7 +123,7 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
       if (!hosts.features.snapshot.filesystem) return 'this host cannot capture files';
       let snapshotId: string;
       try {
-        snapshotId = await snapshotting.captureFiles(hosted, build);
+        snapshotId = await snapshotter.captureFiles(hosted, build);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof RuntimeLostError) throw error;
@@ -135,7 +135,7 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
         const kept = await keep(place, { snapshotId, image: null, imageBytes: null }, { replaces: true });
         return kept ? undefined : 'what it was made on was removed meanwhile';
       } finally {
-        await snapshotting.release(snapshotId);
+        await snapshotter.release(snapshotId);
       }
     },
     keepResult: async (image, place, { isNew }) => {

@@ -24,9 +24,9 @@ it('a build whose sandbox cannot be stopped leaves no checkpoint', async () => {
     log: { add: () => undefined, flush: async () => undefined },
     signal: new AbortController().signal,
   };
-  const { snapshotting } = plane;
+  const { snapshotter } = plane;
   const hosts = createOneMachine({ runtime });
-  const options = { hosts, snapshotting, clock: createSystemClock(), log: createRecordingLog().log };
+  const options = { hosts, snapshotter, clock: createSystemClock(), log: createRecordingLog().log };
   runtime.fail('stop', new Error('it does not stop'));
   await expect(startInSandbox(phase, options)).rejects.toThrow('it does not stop');
   expect(runtime.log.some((line) => line.startsWith('snapshot i1'))).toBe(true);

@@ -6,7 +6,7 @@ import { StartFailedError, startAndWait } from '../../agent-commands/start-comma
 import type { Clock } from '../../clock.ts';
 import type { HostedInstance, Hosts } from '../../hosts/hosts.ts';
 import type { Log } from '../../log.ts';
-import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
+import type { Snapshotter } from '../../sandboxes/snapshotter.ts';
 import type { BuildRow, StartCommands } from '../../store/build-rows.ts';
 import { BuildError } from '../build-error.ts';
 import type { BuildLog } from '../build-log.ts';
@@ -23,7 +23,7 @@ export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'orig
 
 export interface StartPhaseOptions {
   hosts: Pick<Hosts, 'forBuild' | 'features'>;
-  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release'>;
+  snapshotter: Pick<Snapshotter, 'checkpoint' | 'release'>;
   clock: Clock;
   log: Log;
 }
@@ -82,7 +82,7 @@ export const startInSandbox = async (
     return checkpointId;
   } catch (error) {
     // The sandbox could not be stopped: no caller gets the id.
-    if (checkpointId !== null) await options.snapshotting.release(checkpointId);
+    if (checkpointId !== null) await options.snapshotter.release(checkpointId);
     throw error;
   }
 };
@@ -102,12 +102,12 @@ const requireFreeDisk = async (instance: Instance, { minFreeDiskMb }: BuildRow):
 const keepProcesses = async (
   hosted: HostedInstance,
   { build, log: buildLog }: BuildStartPhase,
-  { hosts, snapshotting, log }: StartPhaseOptions,
+  { hosts, snapshotter, log }: StartPhaseOptions,
 ): Promise<string | null> => {
   if (!hosts.features.snapshot.memory) return null;
   buildLog.add({ level: 'info', message: 'keeping the running processes', step: 'finalize' });
   try {
-    return await snapshotting.checkpoint(hosted, build);
+    return await snapshotter.checkpoint(hosted, build);
   } catch (error) {
     if (isRuntimeError(error, 'exhausted') || error instanceof RuntimeLostError) throw error;
     log.warn('the processes of a build could not be kept', { buildId: build.id, error });

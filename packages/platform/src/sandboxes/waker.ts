@@ -1,0 +1,147 @@
+import { abortable } from '@skerry/contract/abortable';
+import type { Dormant } from '@skerry/contract/directory';
+import { ApiError, toApiError } from '@skerry/contract/error';
+import type { Clock } from '../clock.ts';
+import { ElsewhereError } from '../hosts/elsewhere.ts';
+import type { ConnectAt } from '../http/connect-at.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { toAccessToken, toPortAccess } from '../tokens.ts';
+import type { Resumer } from './resumer.ts';
+import { isWakeable } from './visible-state.ts';
+
+/** Resumes paused sandboxes for the requests to their ports. */
+export interface Waker {
+  /** Finds like `findDormant` of a directory, and also a sandbox that runs by now. */
+  find(id: string): Promise<Dormant | undefined>;
+  /** Resumes like `wake` of a `Dormant`, also for another server that has sent the call here. */
+  wake(id: string, options?: { isForwarded?: boolean }): Promise<void>;
+  /** Why the last attempt failed, until one succeeds or the failure is long ago. Text for a person. */
+  problemOf(id: string): string | undefined;
+}
+
+export interface WakerOptions {
+  store: Pick<Store, 'findSandbox'>;
+  resumer: Pick<Resumer, 'connect'>;
+  /** Resumes a sandbox at another server. Absent: there is none. */
+  connectAt?: ConnectAt | undefined;
+  secret: string;
+  clock: Pick<Clock, 'elapsed'>;
+  log: Log;
+}
+
+/** What one or more attempts in a row have met. */
+interface Failure {
+  count: number;
+  /** How many of them make the pause longer. */
+  grown: number;
+  error: ApiError;
+  /** No attempt begins before. */
+  nextAt: number;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** After such a time without an attempt, a failure is forgotten. */
+const KEPT_MS = 600_000;
+
+export const createWaker = (options: WakerOptions): Waker => {
+  const { store, resumer, connectAt, secret, clock, log } = options;
+  /** The attempts of this server, which may ask another one. */
+  const attempts = new Map<string, Promise<void>>();
+  /** The attempts for other servers, which ask no further one: servers that ask each other would wait for ever. */
+  const attemptsHere = new Map<string, Promise<void>>();
+  const failures = new Map<string, Failure>();
+
+  const resumeHere = async (id: string, isForwarded: boolean): Promise<void> => {
+    await resumer.connect(id, { timeoutMs: 0, timeToLive: 'wake', memory: true, isForwarded });
+  };
+
+  const resume = async (id: string, isForwarded: boolean): Promise<void> => {
+    try {
+      await resumeHere(id, isForwarded);
+    } catch (error) {
+      if (!(error instanceof ElsewhereError) || connectAt === undefined) throw error;
+      await connectAt(error.address, { id }).catch(async (refused: unknown) => {
+        if (!(refused instanceof ApiError && refused.code === 'unavailable')) throw refused;
+        // The owner of a node that is gone may have no other one, while this server has.
+        await resumeHere(id, true).catch(() => Promise.reject(refused));
+      });
+    }
+  };
+
+  const note = (id: string, error: ApiError): void => {
+    const now = clock.elapsed();
+    for (const [one, { nextAt }] of failures) if (now > nextAt + KEPT_MS) failures.delete(one);
+    // What is over by itself, or cost nothing but a look, is no reason to wait longer each time.
+    if (error.code === 'conflict' || error.code === 'not_found') return;
+    const known = failures.get(id) ?? { count: 0, grown: 0 };
+    const count = known.count + 1;
+    // A limit that was reached says nothing of the sandbox.
+    const grows = error.code !== 'resource_exhausted';
+    const grown = known.grown + (grows ? 1 : 0);
+    const pauseMs = grows ? Math.min(FIRST_PAUSE_MS * 2 ** (grown - 1), LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    failures.set(id, { count, grown, error, nextAt: now + pauseMs });
+    log.warn('traffic could not resume a sandbox', { sandboxId: id, attempts: count, pauseMs, error });
+  };
+
+  const attempt = async (id: string, isForwarded: boolean): Promise<void> => {
+    try {
+      await resume(id, isForwarded);
+      failures.delete(id);
+    } catch (thrown) {
+      const error = toApiError(thrown);
+      note(id, error);
+      throw withPause(error, failures.get(id), clock.elapsed());
+    } finally {
+      (isForwarded ? attemptsHere : attempts).delete(id);
+    }
+  };
+
+  const wake: Waker['wake'] = (id, { isForwarded = false } = {}) => {
+    const current = attemptsHere.get(id) ?? (isForwarded ? undefined : attempts.get(id));
+    if (current !== undefined) return current;
+    const failure = failures.get(id);
+    const now = clock.elapsed();
+    if (failure !== undefined && now < failure.nextAt)
+      return Promise.reject(withPause(failure.error, failure, now));
+    const begun = attempt(id, isForwarded);
+    (isForwarded ? attemptsHere : attempts).set(id, begun);
+    return begun;
+  };
+
+  return {
+    find: async (id) => {
+      const row = await store.findSandbox(id);
+      if (row === undefined || row.wakeMs === null) return undefined;
+      if (row.state !== 'running' && !isWakeable(row)) return undefined;
+      return {
+        ...(row.secure && { accessToken: toAccessToken(secret, id) }),
+        ports: toPortAccess(secret, row),
+        wake: (signal) => abortable(wake(id), signal),
+      };
+    },
+    wake,
+    problemOf: (id) => {
+      const failure = failures.get(id);
+      if (failure === undefined || clock.elapsed() > failure.nextAt + KEPT_MS) return undefined;
+      const { count, error } = failure;
+      return `traffic could not resume it (${count} ${count === 1 ? 'attempt' : 'attempts'}): ${error.message}`;
+    },
+  };
+};
+
+/** The error with the time until the next attempt, if one has to pass. */
+const withPause = (error: ApiError, failure: Failure | undefined, now: number): ApiError => {
+  const seconds = failure === undefined ? 0 : Math.ceil((failure.nextAt - now) / 1_000);
+  if (seconds <= 0) return error;
+  return new ApiError(
+    error.code,
+    `${error.message}; the next attempt begins in ${seconds} s at the earliest`,
+    {
+      cause: error,
+      ...(error.reason !== undefined && { reason: error.reason }),
+      headers: { 'Retry-After': String(seconds) },
+    },
+  );
+};
