@@ -33,6 +33,9 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const { metricsListen } = options;
   const ports = [
     { option: '--port', host: options.host, port: options.port },
+    ...(options.httpRedirectPort === undefined
+      ? []
+      : [{ option: '--http-redirect', host: options.host, port: options.httpRedirectPort }]),
     ...(metricsListen ? [{ option: '--metrics-listen', ...metricsListen }] : []),
   ];
   const host = await openHost({ ...options, ports });

@@ -24,19 +24,13 @@ import { openStore } from '../database/database.ts';
 import { logAccess } from '../log/access-log.ts';
 import type { Metrics, MetricsListen } from '../metrics/open-metrics.ts';
 import { requireProtection } from './require-protection.ts';
-import type { CertificateFiles } from './tls/read-certificate.ts';
+import type { TlsOptions } from './tls/tls-options.ts';
 
 /** What every server is given, wherever its sandboxes are. */
-export interface ServingOptions {
+export interface ServingOptions extends TlsOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
-  /** The certificate and key for TLS; absent: the server speaks plain HTTP. */
-  tls?: CertificateFiles | undefined;
-  /** Whether others may reach a port without TLS. */
-  allowsPlainHttp: boolean;
-  /** How long browsers use TLS alone; absent: as they like. */
-  hstsSeconds?: number | undefined;
   /** Of the PostgreSQL database for the state, which may have a password; absent: a file in the data folder. */
   databaseUrl?: string;
   /** Public domain of the sandboxes with its port; derived from host and port when absent. */
@@ -121,6 +115,13 @@ export async function serve(
   await listen(listener, { host, port: options.port });
   const { port } = listener.address() as AddressInfo;
   const domain = options.domain ?? `${publicHost}:${port}`;
+  if (options.httpRedirectPort !== undefined) {
+    const { openHttpRedirect } = await import('./tls/http-redirect.ts');
+    const at = { host, port: options.httpRedirectPort };
+    const redirect = await openHttpRedirect({ ...at, domain, sharedHosts, log });
+    cleanup.defer(() => redirect.close());
+    log.info('plain HTTP is sent to the port with TLS', { port: redirect.port });
+  }
 
   const measured =
     options.metrics && (await import('../metrics/service-metrics.ts')).addServiceMetrics(options.metrics);

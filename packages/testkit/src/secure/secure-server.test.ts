@@ -18,7 +18,9 @@ let stack: Stack;
 let sandbox: Sandbox;
 beforeAll(async () => {
   certificate = makeTrustedCertificate('localhost');
-  stack = await startStack({ args: [...certificate.args, '--hsts', '1d', '--no-memory'] });
+  stack = await startStack({
+    args: [...certificate.args, '--hsts', '1d', '--http-redirect', '0', '--no-memory'],
+  });
   sandbox = await Sandbox.create(stack.address);
 });
 afterAll(async () => {
@@ -68,6 +70,13 @@ it('ends a connection of HTTP/2 after the answer to a caller without a key', asy
   const closed = once(session, 'close');
   expect((await ask(session, { ':path': '/v2/sandboxes', 'x-api-key': 'wrong' })).status).toBe(401);
   await closed;
+});
+
+it('sends a caller of plain HTTP to the port with TLS', async () => {
+  const [, port] = /sent to the port with TLS.*"port":(\d+)/.exec(stack.log()) ?? [];
+  const answer = await fetch(`http://localhost:${port}/somewhere?a=b`, { redirect: 'manual' });
+  expect(answer.status).toBe(308);
+  expect(answer.headers.get('location')).toBe(`${stack.address.apiUrl}/somewhere?a=b`);
 });
 
 const readServed = async (): Promise<string> => {

@@ -1,16 +1,14 @@
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { dataFolderDefault, defaultDataFolder } from '../../data-folder.ts';
 import type { ServingOptions } from '../../serving/serve.ts';
 import { parseCount } from '../parse-count.ts';
-import { parseDuration } from '../parse-duration.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { parsePort } from '../parse-port.ts';
 import { OPTION_GROUPS } from './option-groups.ts';
+import { type TlsFlags, toTlsOptions, withTlsOptions } from './tls-options.ts';
 
 /** The flags of `withServingOptions`. */
-export interface ServingFlags {
+export interface ServingFlags extends TlsFlags {
   host: string;
   port: number;
   database?: string;
@@ -21,10 +19,6 @@ export interface ServingFlags {
   requireProtocolVersion: boolean;
   secureByDefault: boolean;
   sharedHost: string[];
-  tlsCert?: string;
-  tlsKey?: string;
-  plainHttp?: boolean;
-  hsts?: number;
 }
 
 /** Adds the flags of a command that serves platform and edge, wherever its sandboxes are; `parseSandboxes` knows how many those may be. */
@@ -32,33 +26,23 @@ export const withServingOptions = (
   command: Command,
   { parseSandboxes = parseCount }: { parseSandboxes?: (text: string) => number } = {},
 ): Command =>
-  command
-    .optionsGroup(OPTION_GROUPS.network)
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--port <port>', 'port to listen on, 0 for a free one', parsePort, 4000)
-    .option('--domain <domain>', 'public domain of the sandboxes, with its port')
-    .option(
-      '--shared-host <name>',
-      'host name on which the headers E2b-Sandbox-Id and E2b-Sandbox-Port choose the sandbox; may be repeated',
-      (name: string, names: string[]) => [...names, name.toLowerCase()],
-      [] as string[],
-    )
-    .addOption(
-      new Option(
-        '--tls-cert <file>',
-        'PEM certificate for the domain and *.DOMAIN, then those that lead to its authority; read again when it changes',
-      ).env('SKERRY_TLS_CERT'),
-    )
-    .addOption(new Option('--tls-key <file>', 'its key, as PEM').env('SKERRY_TLS_KEY'))
-    .option(
-      '--plain-http',
-      'allow a --host that other machines reach without TLS: behind a proxy that ends it',
-    )
-    .option('--hsts <time>', 'tell browsers to use TLS alone for so long', parseDuration)
-    .option(
-      '--no-require-protocol-version',
-      'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
-    )
+  withTlsOptions(
+    command
+      .optionsGroup(OPTION_GROUPS.network)
+      .option('--host <host>', 'address to listen on', '127.0.0.1')
+      .option('--port <port>', 'port to listen on, 0 for a free one', parsePort, 4000)
+      .option('--domain <domain>', 'public domain of the sandboxes, with its port')
+      .option(
+        '--shared-host <name>',
+        'host name on which the headers E2b-Sandbox-Id and E2b-Sandbox-Port choose the sandbox; may be repeated',
+        (name: string, names: string[]) => [...names, name.toLowerCase()],
+        [] as string[],
+      )
+      .option(
+        '--no-require-protocol-version',
+        'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
+      ),
+  )
     .optionsGroup(OPTION_GROUPS.sandboxes)
     .option('--max-sandboxes <count>', 'concurrency limit, without paused sandboxes', parseSandboxes, 100)
     .option(
@@ -83,10 +67,6 @@ export const withServingOptions = (
 export async function toServingOptions(
   flags: ServingFlags,
 ): Promise<Omit<ServingOptions, 'log' | 'logsAccess'>> {
-  const { tlsCert: cert, tlsKey: key } = flags;
-  if ((cert === undefined) !== (key === undefined))
-    throw new CliError('--tls-cert and --tls-key go together');
-  if (flags.hsts !== undefined && cert === undefined) throw new CliError('--hsts needs --tls-cert');
   const { parseDatabase, readDatabaseFile } = await import('../../database/database.ts');
   const databaseUrl = flags.databaseFile
     ? readDatabaseFile(flags.databaseFile)
@@ -94,9 +74,7 @@ export async function toServingOptions(
   return {
     host: flags.host,
     port: flags.port,
-    ...(cert && key ? { tls: { cert: resolve(cert), key: resolve(key) } } : {}),
-    allowsPlainHttp: flags.plainHttp ?? false,
-    hstsSeconds: flags.hsts,
+    ...toTlsOptions(flags),
     ...(databaseUrl ? { databaseUrl } : {}),
     ...(flags.domain ? { domain: flags.domain } : {}),
     maxSandboxes: flags.maxSandboxes,
