@@ -34,10 +34,14 @@ export function installPackages(packages: readonly string[]): void {
 
 /**
  * The packages that are missing for another one, and itself, each as `name=version`. Upgrades of installed ones are left out.
+ * `onEmptyHost` counts none as installed.
  */
-export function listMissing(name: string): string[] {
-  const argv = ['install', '--simulate', '-o', 'Debug::NoLocking=1', ...withoutRecommended, name];
-  const lines = runOrThrow('apt-get', argv).matchAll(/^Inst (\S+) \((\S+) /gm);
+export function listMissing(name: string, { onEmptyHost = false } = {}): string[] {
+  const options = ['Debug::NoLocking=1', ...(onEmptyHost ? ['Dir::State::status=/dev/null'] : [])];
+  const argv = ['install', '--simulate', ...options.flatMap((option) => ['-o', option])];
+  const lines = runOrThrow('apt-get', [...argv, ...withoutRecommended, name]).matchAll(
+    /^Inst (\S+) \((\S+) /gm,
+  );
   return Array.from(lines, ([, missing, version]) => `${missing}=${version}`);
 }
 

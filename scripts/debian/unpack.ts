@@ -9,15 +9,32 @@ import { listMissing, runOrThrow } from './apt.ts';
 const isNeeded = (name: string, dependency: string): boolean =>
   dependency.startsWith(name) || /^lib(?!llvm|z3-|perl|.*-perl=)/.test(dependency);
 
+/** Libraries of Python that the base image lacks: it has an interpreter, and what that and apt depend on. */
+const isForBaseImage = (dependency: string): boolean =>
+  /^(python3-(?!minimal)|lib(bsd|md|norm|pgm|sodium|zmq))/.test(dependency);
+
+/** Unpacks a server with the libraries that this host lacks. */
+export function unpackServer(name: string, parent: string): void {
+  unpack(
+    name,
+    parent,
+    listMissing(name).filter((dependency) => isNeeded(name, dependency)),
+  );
+}
+
+/** Unpacks a library of Python with what the base image lacks, whatever is installed on this host. */
+export function unpackForSandboxes(name: string, parent: string): void {
+  unpack(name, parent, listMissing(name, { onEmptyHost: true }).filter(isForBaseImage));
+}
+
 /**
- * Fetches a package with the libraries that this host lacks, verified as apt does, and unpacks them into a folder of that name. Nothing is
- * installed: no user is made, no service is known to the host. The folder appears when it is whole.
+ * Fetches packages, verified as apt does, and unpacks them into the folder `name`. Nothing is installed: no user is made, no service is
+ * known to the host. The folder appears when it is whole.
  */
-export function unpackPackage(name: string, parent: string): void {
+function unpack(name: string, parent: string, packages: readonly string[]): void {
   mkdirSync(parent, { recursive: true });
   const work = mkdtempSync(join(parent, '.new-'));
   try {
-    const packages = listMissing(name).filter((dependency) => isNeeded(name, dependency));
     runOrThrow('apt-get', ['download', '-qq', ...packages], work);
     const root = join(work, 'root');
     mkdirSync(root);

@@ -1,11 +1,6 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-
-/**
- * Where `scripts/system-packages.ts` unpacks the Debian packages of servers that tests start. Installed, they would run as services of the
- * host. A folder for each package.
- */
-export const unpackedPackages = join(import.meta.dirname, '../../../../.toolchain/debian');
+import { unpackedPackages } from './unpacked-packages.ts';
 
 /** Debian package → its program, as a pattern below the root of a file system. */
 export const serverPrograms = {

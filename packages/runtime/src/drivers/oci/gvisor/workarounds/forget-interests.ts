@@ -8,7 +8,7 @@
  * Source: `ReadEvents` in pkg/sentry/vfs/epoll.go, `afterLoad` in pkg/sentry/vfs/save_restore.go, pkg/state/wire/wire.go
  * and pkg/compressio/nocompressio.go of gVisor. Later releases clear the mask of what is removed.
  * When it no longer fits: A state of another form is left as it is.
- * Test: forget-interests.driver.test.ts
+ * Test: forget-interests.driver.test.ts, and notebook-kernel.long.test.ts of testkit with a kernel of Jupyter.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createYielder } from '../../../../concurrency/yielder.ts';
