@@ -3,7 +3,7 @@ import { createOneMachine } from '@skerry/platform';
 import type { CliError } from './cli-error.ts';
 import type { WarmCounts } from './commands/serve/warm-options.ts';
 import type { ServerAddress } from './data-folder.ts';
-import { openHostMetrics } from './metrics/open-host-metrics.ts';
+import { openHostMetrics } from './prometheus/open-host-metrics.ts';
 import { type BuildOptions, readSpareBytes } from './serving/build-options.ts';
 import { requireUse } from './serving/folder-use.ts';
 import { type HostOptions, openHost } from './serving/host.ts';

@@ -163,7 +163,15 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   };
   const { images, peers } = options;
   const { nodes } = hosts;
-  const storage = createStorage({ ...plane, store, contexts, mountCaches, places: nodes.disks, clock, log });
+  const storage = createStorage({
+    ...plane,
+    store,
+    contexts,
+    mountCaches,
+    machines: nodes.disks,
+    clock,
+    log,
+  });
   const handlers: PlatformHandlers = {
     ...createSandboxHandlers(context),
     ...createPauseHandlers(context),

@@ -14,8 +14,8 @@ import {
 } from '@skerry/runtime/node';
 import { readSpareRoom } from '@skerry/runtime/room';
 import { CliError } from '../cli-error.ts';
-import { openHostMetrics } from '../metrics/open-host-metrics.ts';
-import type { MetricsListen } from '../metrics/open-metrics.ts';
+import { openHostMetrics } from '../prometheus/open-host-metrics.ts';
+import type { MetricsListen } from '../prometheus/open-metrics.ts';
 import { ownerFile, requireUse } from '../serving/folder-use.ts';
 import { type HostOptions, openHost } from '../serving/host.ts';
 

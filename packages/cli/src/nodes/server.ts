@@ -68,7 +68,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   cleanup.defer(async () => blobs?.close());
   const metrics =
     options.metricsListen &&
-    (await (await import('../metrics/open-metrics.ts')).openMetrics(options.metricsListen, log));
+    (await (await import('../prometheus/open-metrics.ts')).openMetrics(options.metricsListen, log));
   cleanup.defer(async () => metrics?.close());
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
   const replicaOwner = peerListen && owner;

@@ -22,7 +22,7 @@ import { CliError } from '../cli-error.ts';
 import { removeServerAddress, type ServerAddress, writeServerAddress } from '../data-folder.ts';
 import { openStore } from '../database/database.ts';
 import { logAccess } from '../log/access-log.ts';
-import type { Metrics, MetricsListen } from '../metrics/open-metrics.ts';
+import type { Metrics, MetricsListen } from '../prometheus/open-metrics.ts';
 import { requireProtection } from './require-protection.ts';
 import type { TlsOptions } from './tls/tls-options.ts';
 
@@ -124,7 +124,7 @@ export async function serve(
   }
 
   const measured =
-    options.metrics && (await import('../metrics/service-metrics.ts')).addServiceMetrics(options.metrics);
+    options.metrics && (await import('../prometheus/service-metrics.ts')).addServiceMetrics(options.metrics);
   const secret = await ensureSecret({ dataDir });
   const opened = await openStore(dataDir, options.databaseUrl, {
     secret,

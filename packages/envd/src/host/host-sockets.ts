@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { listenAtPath } from '../http/listen.ts';
 
 /** A server, and the path of the unix socket by which the host reaches it. */
-interface Place {
+interface HostSocket {
   server: Server;
   path: string;
 }
@@ -24,9 +24,9 @@ export interface HostSockets {
  * The sockets that lead to the host. One end of each socket is on the host: gVisor's sentry cannot checkpoint while they are
  * open.
  */
-export const createHostSockets = (places: readonly Place[]): HostSockets => {
+export const createHostSockets = (sockets: readonly HostSocket[]): HostSockets => {
   const connections = new Set<Socket>();
-  for (const { server } of places) {
+  for (const { server } of sockets) {
     server.on('connection', (socket: Socket) => {
       connections.add(socket);
       socket.once('close', () => connections.delete(socket));
@@ -41,14 +41,14 @@ export const createHostSockets = (places: readonly Place[]): HostSockets => {
     isOpen = false;
     clearInterval(waiting);
     waiting = setInterval(() => undefined, LONG_MS);
-    for (const { server } of places) server.close();
+    for (const { server } of sockets) server.close();
     for (const socket of connections) socket.destroy();
-    for (const { path } of places) rmSync(path, { force: true });
+    for (const { path } of sockets) rmSync(path, { force: true });
   };
   const openAll = async (): Promise<void> => {
     isOpen = true;
     try {
-      for (const { server, path } of places) await listenAtPath(server, path);
+      for (const { server, path } of sockets) await listenAtPath(server, path);
       clearInterval(waiting);
     } catch (error) {
       closeAll();

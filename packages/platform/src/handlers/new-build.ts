@@ -39,23 +39,23 @@ export const toNewBuildBounds = (diskMb: number): NewBuildBounds => ({
 export const parseNewBuild = (
   body: NewBuildBody,
   { diskMb, maxCpuCount, maxMemoryMb }: NewBuildBounds,
-  place = 'body',
+  part = 'body',
 ): BuildRequest => {
-  requireOwnTeam(`${place}.teamID`, body.teamID);
+  requireOwnTeam(`${part}.teamID`, body.teamID);
   const { cpuCount = defaultLimits.cpuCount, memoryMB = defaultLimits.memoryMb, minFreeDiskMb = 0 } = body;
   if (cpuCount !== 1 && cpuCount % 2 !== 0)
-    throw invalid(`${place}.cpuCount must be 1 or an even number, got ${cpuCount}`);
+    throw invalid(`${part}.cpuCount must be 1 or an even number, got ${cpuCount}`);
   const mostCpus = Math.max(maxCpuCount, defaultLimits.cpuCount);
-  if (cpuCount > mostCpus) throw invalid(`${place}.cpuCount must be from 1 to ${mostCpus}, got ${cpuCount}`);
+  if (cpuCount > mostCpus) throw invalid(`${part}.cpuCount must be from 1 to ${mostCpus}, got ${cpuCount}`);
   const mostMemoryMb = Math.max(maxMemoryMb, defaultLimits.memoryMb);
   if (memoryMB > mostMemoryMb)
-    throw invalid(`${place}.memoryMB must be from ${MIN_MEMORY_MB} to ${mostMemoryMb}, got ${memoryMB}`);
+    throw invalid(`${part}.memoryMB must be from ${MIN_MEMORY_MB} to ${mostMemoryMb}, got ${memoryMB}`);
   if (minFreeDiskMb > diskMb * FREE_SHARE)
     throw invalid(
-      `${place}.minFreeDiskMb must be at most ${Math.floor(diskMb * FREE_SHARE)}: larger disks are not supported by this server`,
+      `${part}.minFreeDiskMb must be at most ${Math.floor(diskMb * FREE_SHARE)}: larger disks are not supported by this server`,
     );
-  const field = body.name === undefined ? `${place}.alias` : `${place}.name`;
-  const { name, tags } = parseNames(field, body.name ?? body.alias ?? '', body.tags ?? [], `${place}.tags`);
+  const field = body.name === undefined ? `${part}.alias` : `${part}.name`;
+  const { name, tags } = parseNames(field, body.name ?? body.alias ?? '', body.tags ?? [], `${part}.tags`);
   return { name, tags, cpuCount, memoryMb: memoryMB, minFreeDiskMb };
 };
 

@@ -1,4 +1,4 @@
-import type { StoragePlace } from '../storage/storage-places.ts';
+import type { StorageMachine } from '../storage/storage-machines.ts';
 import type { NodeLoad, NodeRow } from '../store/nodes/node-rows.ts';
 
 /** A node as callers see it. */
@@ -27,5 +27,5 @@ export interface NodeList {
    */
   forget(name: string, close: (node: string) => Promise<void>): Promise<void>;
   /** The disks that answer now, as far as this server acts for them. */
-  disks(): StoragePlace[];
+  disks(): StorageMachine[];
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { StoragePlace } from '../storage/storage-places.ts';
+import type { StorageMachine } from '../storage/storage-machines.ts';
 import type { Member } from './member.ts';
 import { namingNode } from './unreachable.ts';
 
@@ -8,7 +8,7 @@ export const toStoragePlace = ({
   name,
   measureFolder,
   images,
-}: Pick<Member, 'name' | 'measureFolder' | 'images'>): StoragePlace[] => {
+}: Pick<Member, 'name' | 'measureFolder' | 'images'>): StorageMachine[] => {
   if (measureFolder === undefined || images === undefined) return [];
   return [
     {

@@ -2,7 +2,7 @@ import { freemem, totalmem } from 'node:os';
 import { ApiError, notFound } from '@skerry/contract/error';
 import type { Runtime } from '@skerry/runtime';
 import type { HostImages } from '../images/template-images.ts';
-import { type StorageFolders, toOwnPlace } from '../storage/storage-places.ts';
+import { type StorageFolders, toOwnMachine } from '../storage/storage-machines.ts';
 import { type Host, type Hosts, SPARE_MEMORY } from './hosts.ts';
 import { NO_SERVERS } from './other-servers.ts';
 
@@ -59,7 +59,7 @@ export const createOneMachine = ({
       forget: async (name) => {
         throw noNode(name);
       },
-      disks: () => [toOwnPlace(folders, images)],
+      disks: () => [toOwnMachine(folders, images)],
     },
     copies: undefined,
     start: async () => {},

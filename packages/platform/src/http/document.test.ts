@@ -5,7 +5,7 @@ describe('readOperation', () => {
   it('joins the parameters of the path and of the operation, references among them', () => {
     const { operationId, parameters } = readOperation('GET /sandboxes/{sandboxID}/metrics');
     expect(operationId).toBe('getSandboxMetrics');
-    expect(parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual([
+    expect(parameters.map(({ name, in: part, required }) => [name, part, required])).toEqual([
       ['sandboxID', 'path', true],
       ['start', 'query', false],
       ['end', 'query', false],

@@ -21,11 +21,11 @@ export type Operation<Paths, Key extends RouteKey<Paths>> = Key extends `${infer
     : never
   : never;
 
-type Parameters<Op, Place extends string> = Op extends { parameters: Record<string, unknown> }
-  ? Place extends keyof Op['parameters']
-    ? Exclude<Op['parameters'][Place], undefined> extends never
+type Parameters<Op, Part extends string> = Op extends { parameters: Record<string, unknown> }
+  ? Part extends keyof Op['parameters']
+    ? Exclude<Op['parameters'][Part], undefined> extends never
       ? Record<never, never>
-      : Exclude<Op['parameters'][Place], undefined>
+      : Exclude<Op['parameters'][Part], undefined>
     : Record<never, never>
   : Record<never, never>;
 

@@ -125,12 +125,12 @@ const checkBody = (
   return body;
 };
 
-const createPartCheck = (ajv: Ajv2020, place: OperationParameter['in'], operation: OperationDescription) => {
+const createPartCheck = (ajv: Ajv2020, part: OperationParameter['in'], operation: OperationDescription) => {
   const parameters = operation.parameters
-    .filter((parameter) => parameter.in === place)
+    .filter((parameter) => parameter.in === part)
     // Header names arrive in lower case.
     .map((parameter) =>
-      place === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
+      part === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
     );
   if (parameters.length === 0) return (): Record<string, unknown> => ({});
   const schema: JsonSchema = {
@@ -145,7 +145,7 @@ const createPartCheck = (ajv: Ajv2020, place: OperationParameter['in'], operatio
       const value = parameter.explode ? raw[parameter.name] : splitAtCommas(raw[parameter.name]);
       if (value !== undefined) values[parameter.name] = value;
     }
-    if (!check(values)) throw invalid(`validation error: ${toFirstMessage(place, check)}`);
+    if (!check(values)) throw invalid(`validation error: ${toFirstMessage(part, check)}`);
     return values;
   };
 };
@@ -159,12 +159,12 @@ const splitAtCommas = (raw: unknown): unknown[] | undefined => {
   return given.length > 0 ? given : undefined;
 };
 
-const toFirstMessage = (place: string, check: ValidateFunction): string => {
+const toFirstMessage = (part: string, check: ValidateFunction): string => {
   const errors = check.errors ?? [];
   const choice = errors.findLast(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
   // Errors of the branches come first. One of them is more useful than "no branch fits" only if it lies deeper.
   const deeper =
     choice && errors.find(({ instancePath }) => instancePath.length > choice.instancePath.length);
   const error = deeper ?? choice ?? errors[0];
-  return error ? toViolationMessage(place, error) : `${place} is not valid`;
+  return error ? toViolationMessage(part, error) : `${part} is not valid`;
 };

@@ -18,11 +18,11 @@ const formatNames: Record<string, string> = {
 };
 
 /**
- * Describes in one sentence the error, its place, and the allowed values. Needs errors made with Ajv's `verbose`
- * option. `place` is the part of the request: `body`, `query`, `path` or `header`.
+ * Describes in one sentence the error, its path, and the allowed values. Needs errors made with Ajv's `verbose`
+ * option. `part` is the part of the request: `body`, `query`, `path` or `header`.
  */
-export const toViolationMessage = (place: string, error: ErrorObject): string => {
-  const where = place + toAccessor(error.instancePath);
+export const toViolationMessage = (part: string, error: ErrorObject): string => {
+  const where = part + toAccessor(error.instancePath);
   if (error.keyword === 'required')
     return `${where}.${(error.params as { missingProperty: string }).missingProperty} is required`;
   if (error.keyword === 'unevaluatedProperties')

@@ -6,7 +6,7 @@ import type { Snapshotter } from '../sandboxes/snapshotter.ts';
 import type { Store } from '../store/store.ts';
 import { FOLLOWED_MS, type TemplateBuilder } from '../templates/template-builder.ts';
 import type { ContextStore, ContextUsage } from '../templates/uploads/context-store.ts';
-import type { StoragePlace } from './storage-places.ts';
+import type { StorageMachine } from './storage-machines.ts';
 
 export type StorageKind = components['schemas']['StorageKind'];
 
@@ -24,7 +24,7 @@ export interface StorageUsage {
 
 /** What the server keeps on its disk and those of its nodes. */
 export interface Storage {
-  /** One entry for each kind and place, in the order of the document. Work meanwhile makes it inexact. */
+  /** One entry for each kind and machine, in the order of the document. Work meanwhile makes it inexact. */
   measure(): Promise<StorageUsage[]>;
   /**
    * Removes what nothing uses: uploaded files, logs of builds without a tag, images and snapshots without a record. With `all`,
@@ -45,7 +45,7 @@ export interface StorageOptions {
   /** What commands of builds keep, which counts as the cache of builds. */
   mountCaches: ContextStore | undefined;
   /** Those that answer now. */
-  places(): StoragePlace[];
+  machines(): StorageMachine[];
   clock: Pick<Clock, 'now'>;
   log: Log;
 }
@@ -100,7 +100,7 @@ const toKept = (usage: ContextUsage | undefined): typeof nothing =>
         reclaimableBytes: usage.unneededBytes,
       };
 
-/** One usage for each kind of each place. */
+/** One usage for each kind on each machine. */
 const merge = (usages: readonly StorageUsage[]): StorageUsage[] => {
   const merged = new Map<string, StorageUsage>();
   for (const usage of usages) {
@@ -118,7 +118,7 @@ const merge = (usages: readonly StorageUsage[]): StorageUsage[] => {
 };
 
 export const createStorage = (options: StorageOptions): Storage => {
-  const { store, templateBuilder, snapshotter, contexts, mountCaches, places, clock, log } = options;
+  const { store, templateBuilder, snapshotter, contexts, mountCaches, machines, clock, log } = options;
 
   const listEntries = async (entries: Promise<Iterable<Entry>>): Promise<Entry[]> =>
     // What is in the making has a name of that form.
@@ -139,8 +139,8 @@ export const createStorage = (options: StorageOptions): Storage => {
     };
   };
 
-  const measurePlace = async (
-    { node, entries, toFileName }: StoragePlace,
+  const measureMachine = async (
+    { node, entries, toFileName }: StorageMachine,
     { kept, checkpoints, cached, snapshots: known }: Awaited<ReturnType<typeof readRecords>>,
   ): Promise<StorageUsage[]> => {
     const keptFiles = new Set(kept.map(toFileName));
@@ -168,7 +168,7 @@ export const createStorage = (options: StorageOptions): Storage => {
     return usages.map((usage) => ({ ...usage, ...(node !== null && { node }) }));
   };
 
-  /** What is not in the folders of places. */
+  /** What is not in the folders of machines. */
   const measureRest = async (): Promise<StorageUsage[]> => {
     const uploads = await contexts?.measure();
     const mounted = await mountCaches?.measure();
@@ -184,8 +184,8 @@ export const createStorage = (options: StorageOptions): Storage => {
 
   const measure = async (): Promise<StorageUsage[]> => {
     const records = await readRecords();
-    const ofPlaces = await Promise.all(places().map((place) => measurePlace(place, records)));
-    const all = merge([...ofPlaces.flat(), ...(await measureRest())]);
+    const ofMachines = await Promise.all(machines().map((machine) => measureMachine(machine, records)));
+    const all = merge([...ofMachines.flat(), ...(await measureRest())]);
     const rank = ({ kind }: StorageUsage): number => storageKinds.indexOf(kind);
     return all.toSorted((a, b) => (a.node ?? '').localeCompare(b.node ?? '') || rank(a) - rank(b));
   };

@@ -239,7 +239,7 @@ export interface SnapshotRow extends NewSnapshot {
 }
 
 /** The template and tag of a snapshot. */
-export interface SnapshotPlace {
+export interface SnapshotTag {
   /** The id of the template, if one has to be created. */
   templateId: string;
   name: string | null;

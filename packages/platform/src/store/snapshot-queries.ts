@@ -2,10 +2,10 @@ import { isAfter } from './newest-first.ts';
 import {
   ALIVE_STATES,
   type NewSnapshot,
-  type SnapshotPlace,
   type SnapshotQuery,
   type SnapshotRow,
   type SnapshotState,
+  type SnapshotTag,
   type TaggedSnapshot,
 } from './rows.ts';
 import type { Database } from './schema.ts';
@@ -96,17 +96,17 @@ export const createSnapshotQueries = (db: Database) => ({
    * first when it is missing, or of a new one without a name. A snapshot that the tag pointed to before loses it.
    * `taken` when the name is that of another kind of template; undefined when the row is not in state `making`.
    */
-  publishSnapshot: (id: string, place: SnapshotPlace) =>
+  publishSnapshot: (id: string, to: SnapshotTag) =>
     db.transaction().execute(async (tx): Promise<TaggedSnapshot | 'taken' | undefined> => {
       const row = await findRow(tx, id);
       if (row?.state !== 'making') return undefined;
-      const { name, tag } = place;
+      const { name, tag } = to;
       const known =
         name === null
           ? undefined
           : await selectTemplates(tx).where('templateNames.name', '=', name).executeTakeFirst();
       if (known !== undefined && known.kind !== 'snapshot') return 'taken';
-      const templateId = known?.id ?? place.templateId;
+      const templateId = known?.id ?? to.templateId;
       const { createdAt, cpuCount, memoryMb, diskMb } = row;
       if (known === undefined)
         await insertTemplate(tx, {

@@ -14,12 +14,12 @@ import { refuseServer } from './refuse-server.ts';
 import {
   expand,
   ofStep,
-  type Place,
-  type PlacedStep,
-  toNextPlace,
+  type PositionedStep,
+  type StepPosition,
+  toNextPosition,
   toStepEnv,
   withFolder,
-} from './step-place.ts';
+} from './step-position.ts';
 import type { CopyRunner } from './uploads/copy-runner.ts';
 
 /**
@@ -38,11 +38,11 @@ echo "$1:x:$n:$n::/home/$1:/bin/sh" >>/etc/passwd && echo "$1:x:$n:" >>/etc/grou
   mkdir -p "/home/$1" && chown "$n:$n" "/home/$1"`;
 
 /**
- * Runs one step of a build in its sandbox, at its place; `name` is its number. Rejects with `BuildError` when the step
+ * Runs one step of a build in its sandbox, at its position; `name` is its number. Rejects with `BuildError` when the step
  * fails, and otherwise with the reason of `signal`, or what the connection to the sandbox fails with.
  */
 export const runBuildStep = async (
-  { step, place }: Pick<PlacedStep, 'step' | 'place'>,
+  { step, position }: Pick<PositionedStep, 'step' | 'position'>,
   options: {
     runner: SandboxRunner;
     copyRunner: CopyRunner;
@@ -57,9 +57,9 @@ export const runBuildStep = async (
 ): Promise<void> => {
   const { runner, log, name, signal } = options;
   const onLine = (message: string): void => log.add({ level: 'info', message, step: name });
-  const env = toStepEnv(place);
-  const findFolder = (): Promise<Place> =>
-    withFolder(place, (user) =>
+  const env = toStepEnv(position);
+  const findFolder = (): Promise<StepPosition> =>
+    withFolder(position, (user) =>
       rejectUnstartable(name, 'there is no working folder', () => runner.findHome(user, { signal })),
     );
   switch (step.type) {
@@ -67,19 +67,19 @@ export const runBuildStep = async (
     case 'ARG':
       return;
     case 'COPY': {
-      await options.copyRunner.copy(step, { name, place: await findFolder(), signal });
+      await options.copyRunner.copy(step, { name, position: await findFolder(), signal });
       return;
     }
     case 'WORKDIR': {
-      const next = ofStep(name, () => toNextPlace(step, place));
+      const next = ofStep(name, () => toNextPosition(step, position));
       await makeWorkdir(next, { runner, name, onLine, signal });
       return;
     }
     case 'VOLUME': {
       const { workdir } = await findFolder();
-      const paths = ofStep(name, () => step.paths.map((path) => expand(path, place, step)));
+      const paths = ofStep(name, () => step.paths.map((path) => expand(path, position, step)));
       for (const path of paths) {
-        const folder = { ...place, user: 'root', workdir: posix.resolve(workdir, path) };
+        const folder = { ...position, user: 'root', workdir: posix.resolve(workdir, path) };
         await makeWorkdir(folder, { runner, name, onLine, signal });
       }
       return;
@@ -93,7 +93,7 @@ export const runBuildStep = async (
       return;
     }
     case 'RUN': {
-      const { command, user = place.user, shell, mounts } = step;
+      const { command, user = position.user, shell, mounts } = step;
       const [file, ...args] = [...shell, command];
       const failure = `failed to run command '${describeCommand(step)}'`;
       const at = await findFolder();
@@ -109,7 +109,7 @@ export const runBuildStep = async (
             signal: watched.signal,
           },
         );
-      const status = await options.mounter.during(mounts, { name, place: at, signal }, () =>
+      const status = await options.mounter.during(mounts, { name, position: at, signal }, () =>
         rejectUnstartable(name, `${failure}: command failed`, () =>
           refuseServer(run, {
             ...options,
@@ -127,11 +127,11 @@ const describeServer = (port: number): string =>
   `it writes nothing and something listens on port ${port}: this looks like a server: use the start command, as RUN has to end`;
 
 /**
- * Makes the folder of a place where it is missing, for its user. Rejects with `BuildError` of the step `name`, the reason of
+ * Makes the folder of a position where it is missing, for its user. Rejects with `BuildError` of the step `name`, the reason of
  * `signal`, or what the connection to the sandbox fails with.
  */
 const makeWorkdir = async (
-  { user, workdir, ...variables }: Place,
+  { user, workdir, ...variables }: StepPosition,
   options: { runner: SandboxRunner; name: string; onLine: (line: string) => void; signal: AbortSignal },
 ): Promise<void> => {
   const { runner, name, onLine, signal } = options;

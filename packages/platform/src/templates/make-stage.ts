@@ -11,7 +11,7 @@ import type { Maker, WorkShare } from './cache/shared-work.ts';
 import { describeStep } from './describe-step.ts';
 import type { StageFiles } from './stage-base.ts';
 import { changesFiles, createStageLog } from './stage-log.ts';
-import { toRunConfig } from './step-place.ts';
+import { toRunConfig } from './step-position.ts';
 import { type StepsOptions, withStepsSandbox } from './steps-sandbox.ts';
 import { type BuildSandbox, LostSnapshotError } from './with-sandbox.ts';
 
@@ -46,7 +46,7 @@ export const makeStage = async (build: StageBuild, options: StageOptions): Promi
   const { cache, secret, hosts } = options;
   const base = {
     image: from.identity,
-    place: from.place,
+    position: from.position,
     level: hosts.features.level,
     diskMb: build.build.diskMb,
   };
@@ -91,14 +91,14 @@ const makeFrom = async (
   const stageLog = createStageLog(stage, first, build.log);
   if (entry !== undefined) stageLog.addTaken(first, entry);
 
-  const { place, key } = at(steps.length);
+  const { position, key } = at(steps.length);
   const toFiles = (image: string, imageBytes: number): StageFiles => ({
     ...from,
     rootfs: images.toPath(image),
     identity: image,
     made: { image, imageBytes, env: from.env },
-    place,
-    runConfig: toRunConfig(from.runConfig, steps, place),
+    position,
+    runConfig: toRunConfig(from.runConfig, steps, position),
     cacheKey: key,
   });
   if (first === steps.length && entry?.image != null && entry.imageBytes !== null)
@@ -118,7 +118,7 @@ const makeFrom = async (
         const number = index + 1;
         const result = at(number).key;
         stageLog.addStep(number, result);
-        await sandbox.run({ step, place: at(index).place, number: stepsBefore + number });
+        await sandbox.run({ step, position: at(index).position, number: stepsBefore + number });
         // The image has the last.
         if (number === steps.length || !changesFiles(step)) continue;
         const entryOf = { key: result, parent, description: describeStep(step) };

@@ -11,7 +11,7 @@ import { toCacheKey } from './cache/key-chain.ts';
 import { type PulledBase, pullBase } from './cache/pull-base.ts';
 import type { SharedWork, WorkShare } from './cache/shared-work.ts';
 import type { ImageCommand } from './start/inherit-start.ts';
-import { accountForm, type Place, toFirstPlace } from './step-place.ts';
+import { accountForm, type StepPosition, toFirstPosition } from './step-position.ts';
 
 /** The files of one build. */
 export interface Made {
@@ -28,7 +28,7 @@ export interface StageFiles {
   /** Undefined for the image of the installation. */
   made: Made | undefined;
   /** Where a further step runs. */
-  place: Place;
+  position: StepPosition;
   runConfig: RunConfig;
   /** The variables of each sandbox. */
   env: Record<string, string>;
@@ -119,9 +119,9 @@ export const createStageBases = (options: StageBaseOptions) => {
     { usesConfig, cacheableSteps }: Pick<StagePlan, 'usesConfig' | 'cacheableSteps'>,
     source: BaseSource,
   ): Promise<StageFiles> => {
-    const begin = (runConfig: RunConfig): Pick<StageFiles, 'runConfig' | 'place'> => ({
+    const begin = (runConfig: RunConfig): Pick<StageFiles, 'runConfig' | 'position'> => ({
       runConfig,
-      place: toFirstPlace(runConfig, { isDockerfile: usesConfig }),
+      position: toFirstPosition(runConfig, { isDockerfile: usesConfig }),
     });
     if (source.kind === 'image') {
       const { config, cacheKey, ...made } = await pull(source, cacheableSteps === null);

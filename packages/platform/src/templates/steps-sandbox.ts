@@ -8,7 +8,7 @@ import { runBuildStep } from './build-steps.ts';
 import { keepImage } from './cache/keep-image.ts';
 import type { MountCaches } from './mounts/mount-caches.ts';
 import { createMounter } from './mounts/mounter.ts';
-import type { PlacedStep } from './step-place.ts';
+import type { PositionedStep } from './step-position.ts';
 import type { ContextStore } from './uploads/context-store.ts';
 import { createCopyRunner, type WithStage } from './uploads/copy-runner.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
@@ -27,7 +27,7 @@ export interface StepsOptions {
 export interface StepsSandbox {
   readonly hosted: HostedInstance;
   /** Runs a step to its end. Rejects with `BuildError` when the step fails. */
-  run(step: PlacedStep): Promise<void>;
+  run(step: PositionedStep): Promise<void>;
   /** Ends all processes, and makes an image of the files. No step can run afterwards. */
   writeImage(): Promise<{ digest: string; sizeBytes: number }>;
 }
@@ -54,9 +54,9 @@ export const withStepsSandbox = <T>(
     const { buildTimeoutMs } = options.limits;
     return work({
       hosted,
-      run: (placed) => {
-        name = String(placed.number);
-        return runBuildStep(placed, {
+      run: (positioned) => {
+        name = String(positioned.number);
+        return runBuildStep(positioned, {
           runner,
           copyRunner,
           mounter,

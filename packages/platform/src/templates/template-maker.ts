@@ -116,10 +116,10 @@ export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMake
         runSteps: (stage, { base, ...more }) => runSteps({ ...sandbox, ...more, stage, from: base }),
       };
       const last = await runStages(plan, work, { signal });
-      const { rootfs, place, runConfig, image, start: inherited } = last;
+      const { rootfs, position, runConfig, image, start: inherited } = last;
       if (last.made === undefined) throw new Error('a build has made no image');
       const made = { ...last.made, runConfig };
-      const commands = inheritStart(plan, { place, inherited, image });
+      const commands = inheritStart(plan, { position, inherited, image });
       if (commands === null) return { ...made, start: null, checkpointId: null };
       const isOwn = commands === inherited || !isOfImage(plan) || commands.startCmd === null;
       try {

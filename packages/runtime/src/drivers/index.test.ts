@@ -17,8 +17,14 @@ describe('the choice of a driver', () => {
   it('opens that driver', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'driver-'));
     onTestFinished(() => rm(dataDir, { recursive: true }));
-    const place = { dataDir, agentDir: dataDir, stateDir: undefined, rootless: undefined, startsNone: true };
-    const { runtime, close } = await openDriver({ name: 'memory' }, place);
+    const environment = {
+      dataDir,
+      agentDir: dataDir,
+      stateDir: undefined,
+      rootless: undefined,
+      startsNone: true,
+    };
+    const { runtime, close } = await openDriver({ name: 'memory' }, environment);
     expect(runtime.name).toBe('memory');
     await close();
   });

@@ -1,5 +1,5 @@
 import { createMemory } from './memory/memory.ts';
-import { type OciPlace, type OciSettings, openOci } from './oci/index.ts';
+import { type OciEnvironment, type OciSettings, openOci } from './oci/index.ts';
 import type { OpenedDriver } from './opened-driver.ts';
 
 export {
@@ -24,7 +24,7 @@ export {
 export type DriverChoice = ({ name: 'oci' } & OciSettings) | { name: 'memory' };
 
 /** Where the helper works, with any driver. */
-export type DriverPlace = OciPlace;
+export type DriverEnvironment = OciEnvironment;
 
 /** The OCI driver at level `container`, which keeps no memory. */
 export const defaultDriver: DriverChoice = { name: 'oci' };
@@ -42,12 +42,15 @@ export const parseDriver = (json: string): DriverChoice => {
 };
 
 /** Opens the driver. Rejects when this host cannot run it. */
-export const openDriver = async (choice: DriverChoice, place: DriverPlace): Promise<OpenedDriver> => {
+export const openDriver = async (
+  choice: DriverChoice,
+  environment: DriverEnvironment,
+): Promise<OpenedDriver> => {
   switch (choice.name) {
     case 'oci':
-      return openOci(choice, place);
+      return openOci(choice, environment);
     case 'memory': {
-      const runtime = createMemory(place);
+      const runtime = createMemory(environment);
       return { runtime, measure: () => runtime.measure(), close: () => runtime.close() };
     }
   }

@@ -65,8 +65,8 @@ export async function runHelper(options: {
   return withFolderLock(dirname(socketPath), async () => {
     writeHelperRecord(dataDir);
     const startsNone = values['starts-none'] ?? false;
-    const place = { dataDir, agentDir, stateDir, rootless, startsNone, signal };
-    const driver = await openDriver(parseDriver(driverJson), place).catch((error: unknown) => {
+    const environment = { dataDir, agentDir, stateDir, rootless, startsNone, signal };
+    const driver = await openDriver(parseDriver(driverJson), environment).catch((error: unknown) => {
       // A start that was stopped is no fault of the driver.
       if (!signal.aborted) console.error(error);
       process.stdout.write(formatReadiness(toRuntimeError(error, 'opening the driver')));

@@ -4,7 +4,7 @@ import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { formatBytes } from '../../output/format-bytes.ts';
 import { printJsonLines, printLine, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
-import { withPlaces } from './places.ts';
+import { withNodeColumn } from './node-column.ts';
 import { toTitle } from './to-title.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
@@ -24,7 +24,7 @@ export function storageUsageCommand(): Command {
     const all = await storage.usage(await resolveConnection(flags));
     if (json) printJsonLines(all);
     else if (quiet) printLine(`${all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)}`);
-    else printLines(toTable(...withPlaces(all, { head: HEAD, toRow })));
+    else printLines(toTable(...withNodeColumn(all, { head: HEAD, toRow })));
   });
 }
 

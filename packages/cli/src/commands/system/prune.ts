@@ -6,7 +6,7 @@ import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { formatBytes } from '../../output/format-bytes.ts';
 import { printJson, printLine, printLines } from '../../output/print.ts';
 import { toTable } from '../../table.ts';
-import { withPlaces } from './places.ts';
+import { withNodeColumn } from './node-column.ts';
 import { toTitle } from './to-title.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -48,7 +48,7 @@ export function pruneStorageCommand(): Command {
       String(count),
       formatBytes(sizeBytes),
     ];
-    const table = withPlaces(removed, { head: ['REMOVED', 'COUNT', 'SIZE'], toRow });
+    const table = withNodeColumn(removed, { head: ['REMOVED', 'COUNT', 'SIZE'], toRow });
     printLines(removed.length === 0 ? ['nothing to remove'] : toTable(...table));
   });
 }

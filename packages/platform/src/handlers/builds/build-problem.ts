@@ -1,5 +1,5 @@
-/** A place in a build: a stage before the last one, or none for the last, and a step of it, or none. Both count from 0. */
-export interface BuildPlace {
+/** A position in a build: a stage before the last one, or none for the last, and a step of it, or none. Both count from 0. */
+export interface BuildPosition {
   stage?: number | undefined;
   step?: number | undefined;
 }
@@ -13,7 +13,7 @@ export class BuildProblem extends Error {
 
   constructor(
     message: string,
-    { field, stage, step, cause }: BuildPlace & { field: string; cause?: unknown },
+    { field, stage, step, cause }: BuildPosition & { field: string; cause?: unknown },
   ) {
     super(message, { cause });
     this.field = field;
@@ -22,16 +22,16 @@ export class BuildProblem extends Error {
   }
 }
 
-/** Creates the problem of a field, at a place that is known. */
+/** Creates the problem of a field, at a known position. */
 export type ToProblem = (field: string, message: string, cause?: unknown) => BuildProblem;
 
 export const problemsAt =
-  (place: BuildPlace): ToProblem =>
+  (position: BuildPosition): ToProblem =>
   (field, message, cause) =>
-    new BuildProblem(message, { ...place, field, cause });
+    new BuildProblem(message, { ...position, field, cause });
 
 /** The path of a field in the body of a build's start. */
-export const toBodyPath = ({ stage, step, field }: BuildPlace & { field: string }): string =>
+export const toBodyPath = ({ stage, step, field }: BuildPosition & { field: string }): string =>
   [
     'body',
     ...(stage === undefined ? [] : [`stages[${stage}]`]),

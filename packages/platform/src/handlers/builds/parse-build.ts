@@ -3,7 +3,7 @@ import type { components } from '@skerry/platform-client';
 import type { RegistryCredentials } from '../../images/template-images.ts';
 import type { BuildPlan, StagePlan } from '../../templates/build-plan.ts';
 import { parseTemplateReference, type TemplateReference } from '../templates/template-reference.ts';
-import { type BuildPlace, BuildProblem, problemsAt, type ToProblem, toBodyPath } from './build-problem.ts';
+import { type BuildPosition, BuildProblem, problemsAt, type ToProblem, toBodyPath } from './build-problem.ts';
 import { parseCredentials } from './parse-credentials.ts';
 import { parseStep } from './parse-step.ts';
 
@@ -33,8 +33,8 @@ export const parseBuild = (body: BuildBody): BuildDefinition => {
   const stages: StagePlan<NamedSource>[] = [];
   const { force = false } = body;
   for (const [stage, value] of (body.stages ?? []).entries())
-    stages.push(parseStage(value, { place: { stage }, before: stages, force }));
-  const final = parseStage(body as Stage, { place: {}, before: stages, force });
+    stages.push(parseStage(value, { position: { stage }, before: stages, force }));
+  const final = parseStage(body as Stage, { position: {}, before: stages, force });
   const stepCount = final.stepsBefore + final.steps.length;
   if (stepCount > MAX_STEPS)
     throw new BuildProblem(`must be at most ${MAX_STEPS} in all stages, got ${stepCount}`, {
@@ -52,18 +52,18 @@ const requirePlatform = (platform: string | undefined): void => {
 };
 
 interface StageContext {
-  place: BuildPlace;
+  position: BuildPosition;
   before: readonly StagePlan<NamedSource>[];
   force: boolean;
 }
 
-const parseStage = (stage: Stage, { place, before, force }: StageContext): StagePlan<NamedSource> => {
+const parseStage = (stage: Stage, { position, before, force }: StageContext): StagePlan<NamedSource> => {
   const { steps = [], imageConfig = false } = stage;
   const stepsBefore = before.reduce((count, { steps: own }) => count + own.length, 0);
   const forcedStep = before.at(-1)?.forcedStep ?? findForced(steps, stepsBefore);
   return {
-    source: parseSource(stage, place, before.length),
-    steps: steps.map((value, step) => parseStep(value, problemsAt({ ...place, step }), before.length)),
+    source: parseSource(stage, position, before.length),
+    steps: steps.map((value, step) => parseStep(value, problemsAt({ ...position, step }), before.length)),
     stepsBefore,
     cacheableSteps: force ? null : countCacheable(steps, { stepsBefore, forcedStep }),
     forcedStep,
@@ -108,8 +108,8 @@ const parseCommand = (text: string | undefined, field: string, problem: ToProble
   return text === '' ? undefined : text;
 };
 
-const parseSource = (stage: Stage, place: BuildPlace, stageCount: number): NamedSource => {
-  const problem = problemsAt(place);
+const parseSource = (stage: Stage, position: BuildPosition, stageCount: number): NamedSource => {
+  const problem = problemsAt(position);
   // The document checks that there is exactly one, but its alternatives have no type.
   const { fromImage, fromTemplate, fromStage, fromImageRegistry } = stage as Partial<
     Record<keyof Stage, unknown>
@@ -133,6 +133,6 @@ const parseSource = (stage: Stage, place: BuildPlace, stageCount: number): Named
     throw problem('fromStage', `must be the number of an earlier stage, got ${fromStage}`);
   }
   const name = fromTemplate ?? BASE;
-  const reference = parseTemplateReference(toBodyPath({ ...place, field: 'fromTemplate' }), name);
+  const reference = parseTemplateReference(toBodyPath({ ...position, field: 'fromTemplate' }), name);
   return { kind: 'template', name, reference };
 };

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { CopyStep, StageSource, UploadedFiles } from '../../templates/build-plan.ts';
-import { accountForm, octalForm } from '../../templates/step-place.ts';
+import { accountForm, octalForm } from '../../templates/step-position.ts';
 import type { BuildProblem, ToProblem } from './build-problem.ts';
 
 /** What the glob of the clients reads as more than itself, unless a backslash is before it. */

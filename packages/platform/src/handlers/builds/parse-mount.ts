@@ -15,12 +15,12 @@ const CACHE_MODE = 0o755;
 export const parseMount = (
   mount: Mount,
   {
-    name: place,
+    name: position,
     problem: problemOfStep,
     stageCount,
   }: { name: string; problem: ToProblem; stageCount: number },
 ): MountStep => {
-  const problem: ToProblem = (field, message) => problemOfStep(`${place}.${field}`, message);
+  const problem: ToProblem = (field, message) => problemOfStep(`${position}.${field}`, message);
   const { type, target, source, fromStage, filesHash } = mount;
   for (const [name, text] of Object.entries({ target, source, id: mount.id }))
     if (text?.includes('\0')) throw problem(name, 'must not contain NUL');

@@ -1,7 +1,7 @@
 import type { components } from '@skerry/platform-client';
 import type { BuildStep } from '../../templates/build-plan.ts';
 import { loginShell } from '../../templates/describe-step.ts';
-import { accountForm } from '../../templates/step-place.ts';
+import { accountForm } from '../../templates/step-position.ts';
 import type { ToProblem } from './build-problem.ts';
 import { parseCopy } from './parse-copy.ts';
 import { parseMount } from './parse-mount.ts';

@@ -5,7 +5,7 @@ import { type BuildPlan, type BuildSource, listUploads, type StagePlan } from '.
 import type { ContextStore } from '../../templates/uploads/context-store.ts';
 import { findTemplateState } from '../templates/find-template.ts';
 import { parseTemplateReference, type TemplateReference } from '../templates/template-reference.ts';
-import { type BuildPlace, problemsAt, toBodyPath } from './build-problem.ts';
+import { type BuildPosition, problemsAt, toBodyPath } from './build-problem.ts';
 import type { BuildDefinition, NamedSource } from './parse-build.ts';
 
 /** What the names in a build are looked up in. */
@@ -26,9 +26,9 @@ export const resolveBuild = async (
   definition: BuildDefinition,
   resources: BuildResources,
 ): Promise<BuildPlan> => {
-  const resolve = async <T extends StagePlan<NamedSource>>(stage: T, place: BuildPlace) => {
-    const source = await resolveSource(stage.source, place, resources);
-    await requireUploads(stage, place, resources);
+  const resolve = async <T extends StagePlan<NamedSource>>(stage: T, position: BuildPosition) => {
+    const source = await resolveSource(stage.source, position, resources);
+    await requireUploads(stage, position, resources);
     return { ...stage, source };
   };
   const stages: StagePlan[] = [];
@@ -38,7 +38,7 @@ export const resolveBuild = async (
 
 const resolveSource = async (
   source: NamedSource,
-  place: BuildPlace,
+  position: BuildPosition,
   { store, images }: BuildResources,
 ): Promise<BuildSource> => {
   if (images === undefined) throw unimplemented('the runtime of this server cannot build templates');
@@ -47,7 +47,7 @@ const resolveSource = async (
   const target = images.findTarget(source.reference);
   if (target?.kind === 'template') {
     const requestedAs = source.reference;
-    const field = toBodyPath({ ...place, field: 'fromImage' });
+    const field = toBodyPath({ ...position, field: 'fromImage' });
     const named = { name: target.name, reference: parseTemplateReference(field, target.name) };
     const missing = `${field}: "${requestedAs}" is the template "${target.name}" on this server, which was not found`;
     return { ...(await findSource(named, store, missing)), requestedAs };
@@ -65,7 +65,7 @@ const resolveSource = async (
     images.check(found.reference);
   } catch (error) {
     if (!(error instanceof UnusableImageError)) throw error;
-    throw problemsAt(place)('fromImage', `cannot be used: ${error.message}`, error);
+    throw problemsAt(position)('fromImage', `cannot be used: ${error.message}`, error);
   }
   return found;
 };
@@ -83,14 +83,14 @@ const findSource = async (
 
 const requireUploads = async (
   { steps }: Pick<StagePlan, 'steps'>,
-  place: BuildPlace,
+  position: BuildPosition,
   { contexts }: BuildResources,
 ): Promise<void> => {
   for (const [step, value] of steps.entries())
     for (const { filesHash, root } of listUploads(value)) {
       if (await contexts?.has(filesHash)) continue;
       const files = value.type === 'COPY' ? value.source : root || '.';
-      throw problemsAt({ ...place, step })(
+      throw problemsAt({ ...position, step })(
         'filesHash',
         `must be of uploaded files: those of '${files}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
       );

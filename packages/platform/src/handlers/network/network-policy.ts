@@ -16,10 +16,10 @@ export interface OutgoingRules extends Pick<NetworkConfig, 'allowOut' | 'denyOut
 const FIELDS = { allow: 'allowOut', deny: 'denyOut' } as const;
 
 /**
- * Parses the rules for outgoing connections, whose lists are in `place`. Null where the body chooses nothing. Throws `invalid_argument`,
+ * Parses the rules for outgoing connections, whose lists are in `part` of the request. Null where the body chooses nothing. Throws `invalid_argument`,
  * naming the entry, also for a name in place of an address: this server has rules for addresses only.
  */
-export const parseOutgoingRules = (body: OutgoingRules, place: string): NetworkPolicy | null => {
+export const parseOutgoingRules = (body: OutgoingRules, part: string): NetworkPolicy | null => {
   const { allowOut = [], denyOut = [], allow_internet_access: isOpen } = body;
   if (allowOut.length === 0 && denyOut.length === 0 && isOpen === undefined) return null;
   const lists = { allow: allowOut, deny: denyOut };
@@ -28,7 +28,7 @@ export const parseOutgoingRules = (body: OutgoingRules, place: string): NetworkP
     const { list, index, rule } = problem;
     const entry = lists[list][index] ?? '';
     const hint = list === 'allow' && isName(entry) ? '; this server has no rules by name' : '';
-    throw invalid(`${place}.${FIELDS[list]}[${index}] ${rule}, got "${entry}"${hint}`);
+    throw invalid(`${part}.${FIELDS[list]}[${index}] ${rule}, got "${entry}"${hint}`);
   }
   return { allow: allowOut, deny: isOpen === false ? [...CLOSED_NETWORK.deny, ...denyOut] : denyOut };
 };

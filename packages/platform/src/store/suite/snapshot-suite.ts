@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NewSandbox, NewSnapshot, SnapshotPlace } from '../rows.ts';
+import type { NewSandbox, NewSnapshot, SnapshotTag } from '../rows.ts';
 import type { Store } from '../store.ts';
 
 const start = Date.UTC(2026, 0, 1);
@@ -25,7 +25,7 @@ export const describeSnapshots = (
     reopen,
   }: { sandbox: (id: string, more: Partial<NewSandbox>) => NewSandbox; reopen: () => Promise<Store> },
 ): void => {
-  const make = async (id: string, place: Partial<SnapshotPlace> = {}, more: Partial<NewSnapshot> = {}) => {
+  const make = async (id: string, place: Partial<SnapshotTag> = {}, more: Partial<NewSnapshot> = {}) => {
     await ask().beginSnapshot(snapshot(id, more));
     return ask().publishSnapshot(id, { templateId: `t${id}`, name: null, tag: 'default', ...place });
   };

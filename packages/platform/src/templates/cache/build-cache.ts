@@ -17,7 +17,7 @@ export interface CachedResult extends CacheEntry {
   sizeBytes: number;
 }
 
-type Place = Pick<NewCacheEntry, 'key' | 'parent' | 'description'>;
+type CacheSlot = Pick<NewCacheEntry, 'key' | 'parent' | 'description'>;
 type Image = { image: string; imageBytes: number };
 
 /** The results of steps of builds, the images that builds begin with, and the layers of those. */
@@ -30,13 +30,13 @@ export interface BuildCache {
    */
   keepFiles(
     hosted: HostedInstance,
-    place: Place,
+    slot: CacheSlot,
     options: { build: BuildRow; signal: AbortSignal },
   ): Promise<string | undefined>;
   /** Keeps an image that was made after the last step of a build; `isNew` when that step ran for it. */
-  keepResult(image: Image, place: Place, options: { isNew: boolean }): Promise<void>;
+  keepResult(image: Image, slot: CacheSlot, options: { isNew: boolean }): Promise<void>;
   /** Keeps an image with which builds begin. */
-  keepBase(base: Image & { config: ImageConfig | null }, place: Omit<Place, 'parent'>): Promise<void>;
+  keepBase(base: Image & { config: ImageConfig | null }, slot: Omit<CacheSlot, 'parent'>): Promise<void>;
   /** The one that was used last first. */
   list(): Promise<CachedResult[]>;
   /** Removes results, and all that were made on them. Resolves with the keys that it has removed. */
@@ -67,12 +67,12 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
   const isOn = limits.buildCacheMb > 0;
 
   const keep = (
-    { description, ...place }: Place,
+    { description, ...slot }: CacheSlot,
     what: Pick<NewCacheEntry, 'snapshotId' | 'image' | 'imageBytes'> & { config?: ImageConfig | null },
     { replaces }: { replaces: boolean },
   ): Promise<boolean> => {
     const shown = description.slice(0, MAX_DESCRIPTION_LENGTH).toWellFormed();
-    const entry = { config: null, ...place, ...what, description: shown, createdAt: clock.now() };
+    const entry = { config: null, ...slot, ...what, description: shown, createdAt: clock.now() };
     return store.keepCached(entry, { replaces });
   };
 
@@ -118,7 +118,7 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
       await store.touchCached(entry.key, clock.now());
       return { index, entry };
     },
-    keepFiles: async (hosted, place, { build, signal }) => {
+    keepFiles: async (hosted, slot, { build, signal }) => {
       if (!isOn) return 'this server keeps no results';
       if (!hosts.features.snapshot.filesystem) return 'this host cannot capture files';
       let snapshotId: string;
@@ -127,26 +127,26 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof RuntimeLostError) throw error;
-        await store.removeCached([place.key]);
-        log.warn('the files of a step could not be kept', { buildId: build.id, key: place.key, error });
+        await store.removeCached([slot.key]);
+        log.warn('the files of a step could not be kept', { buildId: build.id, key: slot.key, error });
         return toReason(error);
       }
       try {
-        const kept = await keep(place, { snapshotId, image: null, imageBytes: null }, { replaces: true });
+        const kept = await keep(slot, { snapshotId, image: null, imageBytes: null }, { replaces: true });
         return kept ? undefined : 'what it was made on was removed meanwhile';
       } finally {
         await snapshotter.release(snapshotId);
       }
     },
-    keepResult: async (image, place, { isNew }) => {
-      if (isOn) await keep(place, { snapshotId: null, ...image }, { replaces: isNew });
+    keepResult: async (image, slot, { isNew }) => {
+      if (isOn) await keep(slot, { snapshotId: null, ...image }, { replaces: isNew });
     },
-    keepBase: async ({ image, imageBytes, config }, place) => {
+    keepBase: async ({ image, imageBytes, config }, slot) => {
       if (!isOn) return;
-      const [before] = await store.findCached([place.key]);
+      const [before] = await store.findCached([slot.key]);
       // The files of steps lie over the image of their base, and not over another one.
       const replaces = before !== undefined && before.image !== image;
-      await keep({ ...place, parent: null }, { snapshotId: null, image, imageBytes, config }, { replaces });
+      await keep({ ...slot, parent: null }, { snapshotId: null, image, imageBytes, config }, { replaces });
     },
     list,
     remove,

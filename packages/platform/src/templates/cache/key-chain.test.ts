@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { emptyRunConfig } from '../../store/build-rows.ts';
 import type { BuildStep, CopyStep } from '../build-plan.ts';
-import { type Place, toFirstPlace } from '../step-place.ts';
+import { type StepPosition, toFirstPosition } from '../step-position.ts';
 import { type ChainBase, toKeyChain } from './key-chain.ts';
 
-const begin = (env: Record<string, string>, config = {}): Place =>
-  toFirstPlace({ ...emptyRunConfig, ...config, env }, { isDockerfile: false });
-const place = begin({ A: '1', B: '2' });
-const base: ChainBase = { image: 'sha256:1', place, level: 'container', diskMb: 1 };
+const begin = (env: Record<string, string>, config = {}): StepPosition =>
+  toFirstPosition({ ...emptyRunConfig, ...config, env }, { isDockerfile: false });
+const position = begin({ A: '1', B: '2' });
+const base: ChainBase = { image: 'sha256:1', position, level: 'container', diskMb: 1 };
 const noStages = new Map<number, { identity: string }>();
 const steps: BuildStep[] = [
   { type: 'ENV', variables: [['TOKEN', 'a-secret']], isDockerfile: false },
@@ -25,19 +25,21 @@ const countEqual = (one: string[], other: string[]): number =>
   one.findIndex((key, index) => key !== other[index]);
 
 it('is equal for equal work, whatever the order of the variables of the image', () => {
-  expect(toKeys()).toEqual(toKeys(structuredClone(steps), { place: begin({ B: '2', A: '1' }) }));
+  expect(toKeys()).toEqual(toKeys(structuredClone(steps), { position: begin({ B: '2', A: '1' }) }));
   expect(new Set(toKeys()).size).toBe(4);
-  expect(toKeyChain(steps, { base, stages: noStages, stepsBefore: 0, secret: 's' }).at(-1)?.place).toEqual({
-    user: 'user',
-    workdir: '/home/user/app',
-    env: { ...place.env, TOKEN: 'a-secret' },
-    buildArgs: {},
-  });
+  expect(toKeyChain(steps, { base, stages: noStages, stepsBefore: 0, secret: 's' }).at(-1)?.position).toEqual(
+    {
+      user: 'user',
+      workdir: '/home/user/app',
+      env: { ...position.env, TOKEN: 'a-secret' },
+      buildArgs: {},
+    },
+  );
 });
 
 it('covers user and folder from the first step on, and not before it', () => {
   for (const config of [{ user: 'root' }, { workdir: '/srv' }])
-    expect(countEqual(toKeys(), toKeys(steps, { place: begin({ A: '1', B: '2' }, config) }))).toBe(1);
+    expect(countEqual(toKeys(), toKeys(steps, { position: begin({ A: '1', B: '2' }, config) }))).toBe(1);
 });
 
 it('differs from the first changed step on', () => {
@@ -62,7 +64,7 @@ it('covers the image of a stage that a step copies from, and not its number', ()
   expect(countEqual(toStageKeys(0, 'sha256:2'), toStageKeys(0, 'sha256:3'))).toBe(1);
 });
 
-it.each([{ image: 'sha256:2' }, { place: begin({}) }, { level: 'gvisor' }, { diskMb: 2 }])(
+it.each([{ image: 'sha256:2' }, { position: begin({}) }, { level: 'gvisor' }, { diskMb: 2 }])(
   'differs everywhere with the base %j',
   (changes) => expect(countEqual(toKeys(), toKeys(steps, changes))).toBe(0),
 );

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { type BuildStep, listStages } from '../build-plan.ts';
-import { ofStep, type Place, toNextPlace } from '../step-place.ts';
+import { ofStep, type StepPosition, toNextPosition } from '../step-position.ts';
 
 /** The state between two steps of a build: before the first one, and after each. */
 export interface ChainPoint {
   /** Under which its files are kept: equal for equal work. 32 hex digits. */
   key: string;
   /** Where the next step runs. */
-  place: Place;
+  position: StepPosition;
 }
 
 /** What the keys of a build depend on beside its steps. */
@@ -15,7 +15,7 @@ export interface ChainBase {
   /** The digest of the image, or what else shows that it is another one. */
   image: string;
   /** Where the first step runs. */
-  place: Place;
+  position: StepPosition;
   /** The level at which the steps run. */
   level: string;
   /** The disk on which they run. */
@@ -53,7 +53,7 @@ const withoutIndex = (key: string, value: unknown): unknown => (key === 'index' 
 
 /**
  * The states of a build, one more than its steps. Each key covers the base, all steps before it with their
- * arguments, the hashes of their files and the images of the stages that they copy from, and user, folder and variables at that place.
+ * arguments, the hashes of their files and the images of the stages that they copy from, and user, folder and variables at that position.
  * Throws `BuildError` of a step whose variables become too long.
  */
 export const toKeyChain = (
@@ -61,11 +61,11 @@ export const toKeyChain = (
   options: { base: ChainBase; stages: StageImages; stepsBefore: number; secret: string },
 ): ChainPoint[] => {
   const { base, stages, stepsBefore, secret } = options;
-  let { place } = base;
-  let key = toCacheKey(secret, ['base', VERSION, base.image, sortEnv(place.env), base.level, base.diskMb]);
-  const points = [{ key, place }];
+  let { position } = base;
+  let key = toCacheKey(secret, ['base', VERSION, base.image, sortEnv(position.env), base.level, base.diskMb]);
+  const points = [{ key, position }];
   for (const [index, step] of steps.entries()) {
-    const { user, workdir, env, buildArgs } = place;
+    const { user, workdir, env, buildArgs } = position;
     key = toCacheKey(secret, [
       'step',
       key,
@@ -75,9 +75,9 @@ export const toKeyChain = (
       sortEnv(env),
       sortEnv(buildArgs),
     ]);
-    const before = place;
-    place = ofStep(String(stepsBefore + index + 1), () => toNextPlace(step, before));
-    points.push({ key, place });
+    const before = position;
+    position = ofStep(String(stepsBefore + index + 1), () => toNextPosition(step, before));
+    points.push({ key, position });
   }
   return points;
 };

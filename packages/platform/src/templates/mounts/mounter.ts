@@ -5,7 +5,7 @@ import { RefusedArchiveError } from '../../agent-commands/read-refusal.ts';
 import { BuildError } from '../build-error.ts';
 import type { BuildLog } from '../build-log.ts';
 import type { MountStep } from '../build-plan.ts';
-import { expand, ofStep, type Place } from '../step-place.ts';
+import { expand, ofStep, type StepPosition } from '../step-position.ts';
 import { asTheyAre, type CopyRunner } from '../uploads/copy-runner.ts';
 import { sendArchive } from '../uploads/send-archive.ts';
 import { takeArchive } from '../uploads/take-archive.ts';
@@ -20,7 +20,7 @@ export interface Mounter {
    */
   during<T>(
     mounts: readonly MountStep[],
-    at: { name: string; place: Place; signal: AbortSignal },
+    at: { name: string; position: StepPosition; signal: AbortSignal },
     work: () => Promise<T>,
   ): Promise<T>;
 }
@@ -39,10 +39,10 @@ export const createMounter = (
 ): Mounter => {
   const { caches, copyRunner, templateId, log } = options;
 
-  const toPlaced = (mount: MountStep, place: Place): Placed => {
-    const toText = (text: string): string => expand(text, place, { isDockerfile: true });
+  const toPlaced = (mount: MountStep, position: StepPosition): Placed => {
+    const toText = (text: string): string => expand(text, position, { isDockerfile: true });
     const target = toText(mount.target);
-    const path = posix.resolve(place.workdir, target);
+    const path = posix.resolve(position.workdir, target);
     if (mount.type === 'tmpfs') return { path, mount };
     const from =
       mount.from?.kind === 'stage' ? { ...mount.from, source: toText(mount.from.source) } : mount.from;
@@ -106,10 +106,10 @@ export const createMounter = (
   };
 
   return {
-    during: async (mounts, { name, place, signal }, work) => {
+    during: async (mounts, { name, position, signal }, work) => {
       if (mounts.length === 0) return work();
       // A folder before what is mounted in it.
-      const placed = ofStep(name, () => mounts.map((mount) => toPlaced(mount, place))).toSorted(
+      const placed = ofStep(name, () => mounts.map((mount) => toPlaced(mount, position))).toSorted(
         (one, other) => toDepth(one.path) - toDepth(other.path),
       );
       const locked = placed.flatMap((one) => ('cache' in one && one.mount.locked ? [one.cache] : []));

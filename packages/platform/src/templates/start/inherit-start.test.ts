@@ -3,7 +3,7 @@ import type { StartCommands } from '../../store/build-rows.ts';
 import { type BuildPlan, noStartCommand } from '../build-plan.ts';
 import { type ImageCommand, inheritStart } from './inherit-start.ts';
 
-const place = { user: 'worker', workdir: '/srv', env: { A: 'b' } };
+const position = { user: 'worker', workdir: '/srv', env: { A: 'b' } };
 const inherited = { startCmd: 'serve', readyCmd: 'check', user: 'user', workdir: '/home/user', env: {} };
 const noCommand = { entrypoint: [], command: [], healthcheck: [], exposedPorts: [] };
 const inherit = (
@@ -13,7 +13,7 @@ const inherit = (
 ) =>
   inheritStart(
     { ...noStartCommand, ...own },
-    { place: { ...place, buildArgs: { SECRET: 's' } }, inherited: from, image },
+    { position: { ...position, buildArgs: { SECRET: 's' } }, inherited: from, image },
   );
 
 describe('inheritStart', () => {
@@ -23,11 +23,11 @@ describe('inheritStart', () => {
   });
 
   it('replaces both by a start command of its own', () => {
-    expect(inherit({ startCmd: 'own' })).toEqual({ startCmd: 'own', readyCmd: null, ...place });
+    expect(inherit({ startCmd: 'own' })).toEqual({ startCmd: 'own', readyCmd: null, ...position });
     expect(inherit({ startCmd: 'own', readyCmd: 'ready' })).toEqual({
       startCmd: 'own',
       readyCmd: 'ready',
-      ...place,
+      ...position,
     });
   });
 
@@ -44,9 +44,13 @@ describe('inheritStart', () => {
       startWords: ['enter', 'in', 'serve', 'a b'],
       readyCmd: 'test -e /a',
       readyWords: ['test', '-e', '/a'],
-      ...place,
+      ...position,
     });
-    expect(inherit({ startCmd: 'own' }, null, image)).toEqual({ startCmd: 'own', readyCmd: null, ...place });
+    expect(inherit({ startCmd: 'own' }, null, image)).toEqual({
+      startCmd: 'own',
+      readyCmd: null,
+      ...position,
+    });
   });
 
   it('checks as the image does what has words of the image, unless the build says otherwise', () => {
@@ -87,6 +91,6 @@ describe('inheritStart', () => {
 
   it('replaces only the check by a check of its own', () => {
     expect(inherit({ readyCmd: 'ready' })).toEqual({ ...inherited, readyCmd: 'ready' });
-    expect(inherit({ readyCmd: 'ready' }, null)).toEqual({ startCmd: null, readyCmd: 'ready', ...place });
+    expect(inherit({ readyCmd: 'ready' }, null)).toEqual({ startCmd: null, readyCmd: 'ready', ...position });
   });
 });

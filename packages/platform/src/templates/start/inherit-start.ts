@@ -1,6 +1,6 @@
 import type { StartCommands } from '../../store/build-rows.ts';
 import type { BuildPlan } from '../build-plan.ts';
-import type { Place } from '../step-place.ts';
+import type { StepPosition } from '../step-position.ts';
 
 /** The command of an image and its check, in words, and its ports; empty for none. */
 export interface ImageCommand {
@@ -23,13 +23,17 @@ type OwnStart = Pick<
  */
 export const inheritStart = (
   own: OwnStart,
-  { place, inherited, image }: { place: Place; inherited: StartCommands | null; image: ImageCommand },
+  {
+    position,
+    inherited,
+    image,
+  }: { position: StepPosition; inherited: StartCommands | null; image: ImageCommand },
 ): StartCommands | null => {
   const start = toStart(own, image);
   const usesImage = hasWordsOf(image, own);
   const imageCheck = usesImage ? image.healthcheck : undefined;
   const ready = toReady({ ...own, healthcheck: own.healthcheck ?? imageCheck });
-  const { user, workdir, env } = place;
+  const { user, workdir, env } = position;
   const where = { user, workdir, env };
   if (start === undefined) {
     if (ready === undefined) return inherited;

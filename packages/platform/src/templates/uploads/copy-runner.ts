@@ -6,7 +6,7 @@ import { pack } from 'tar-stream';
 import { RefusedArchiveError } from '../../agent-commands/read-refusal.ts';
 import { BuildError } from '../build-error.ts';
 import type { CopyStep, StageSource, UploadedFiles } from '../build-plan.ts';
-import { expand, ofStep, type Place, requireAccount, requireMode } from '../step-place.ts';
+import { expand, ofStep, requireAccount, requireMode, type StepPosition } from '../step-position.ts';
 import type { ContextStore } from './context-store.ts';
 import { sendArchive } from './send-archive.ts';
 import { takeArchive } from './take-archive.ts';
@@ -14,7 +14,7 @@ import { takeArchive } from './take-archive.ts';
 /** Copies the files of steps into the sandbox of one build. */
 export interface CopyRunner {
   /** Rejects with `BuildError` when the files cannot be copied, and otherwise as `sendArchive` does. */
-  copy(step: CopyStep, options: { name: string; place: Place; signal: AbortSignal }): Promise<void>;
+  copy(step: CopyStep, options: { name: string; position: StepPosition; signal: AbortSignal }): Promise<void>;
   /** Sends files of a stage or of a client to a path of the sandbox. Rejects as `sendArchive` does. */
   send(
     from: UploadedFiles | (StageSource & { source: string }),
@@ -32,8 +32,8 @@ export const createCopyRunner = (
   instance: Pick<Instance, 'control'>,
   { contexts, withStage }: { contexts: ContextStore | undefined; withStage: WithStage },
 ): CopyRunner => ({
-  copy: async (step, { name, place, signal }) => {
-    const { source, destination, request } = ofStep(name, () => toRequest(step, place));
+  copy: async (step, { name, position, signal }) => {
+    const { source, destination, request } = ofStep(name, () => toRequest(step, position));
     const { from } = step;
     try {
       if (from.kind === 'stage')
@@ -42,7 +42,7 @@ export const createCopyRunner = (
         );
       else if (from.kind === 'upload') await copyUploaded(from, { contexts, instance, request, signal });
       else {
-        const content = ofStep(name, () => expand(from.content, place, step));
+        const content = ofStep(name, () => expand(from.content, position, step));
         const file = posix.basename(source);
         await sendArchive(instance, packContent(file, content), { ...request, source: file }, { signal });
       }
@@ -75,22 +75,22 @@ export const asTheyAre = {
 
 const toRequest = (
   step: CopyStep,
-  place: Place,
+  position: StepPosition,
 ): { source: string; destination: string; request: Omit<UnpackRequest, 'source'> } => {
   const { isDockerfile, keepsOwners, overwritesFolders } = step;
-  const expandWord = (text: string): string => (isDockerfile ? expand(text, place, step) : text);
-  const destination = expand(step.destination, place, step);
+  const expandWord = (text: string): string => (isDockerfile ? expand(text, position, step) : text);
+  const destination = expand(step.destination, position, step);
   return {
     source: step.from.kind === 'stage' ? expandWord(step.source) : step.source,
     destination,
     request: {
-      destination: posix.resolve(place.workdir, destination),
+      destination: posix.resolve(position.workdir, destination),
       intoFolder: /(?:^|\/)\.{0,2}$/.test(destination),
       owner:
         step.owner === undefined
           ? keepsOwners
             ? 'root'
-            : place.user
+            : position.user
           : requireAccount(expandWord(step.owner)),
       mode: step.mode === undefined ? undefined : requireMode(expandWord(step.mode)),
       keepsOwners,

@@ -1,5 +1,5 @@
 export { toCriuCommand } from './criu/prepare-criu.ts';
-export { type OciPlace, type OciSettings, openOci } from './open.ts';
+export { type OciEnvironment, type OciSettings, openOci } from './open.ts';
 export { findLevelObstacle, hasLevelWorked } from './probes/level-obstacle.ts';
 export { probeMounts } from './probes/mounts.ts';
 export type { ProbedRootless } from './probes/probed-rootless.ts';

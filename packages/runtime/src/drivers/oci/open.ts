@@ -30,7 +30,7 @@ export interface OciSettings {
   foreignMemory?: ForeignMemory | undefined;
 }
 
-export interface OciPlace extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
+export interface OciEnvironment extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
   stateDir: string | undefined;
   rootless: RootlessOptions | undefined;
   /** Sandboxes are only listed and ended: what starts them is not tried then. */
@@ -46,8 +46,8 @@ export interface OciPlace extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
  * Rejects with `unsupported` when there is no program for the level, `criuProgram` cannot be used, or a program that would
  * run is another user's; with `damaged` when such a program is not as it was fetched.
  */
-export const openOci = async (settings: OciSettings, place: OciPlace): Promise<OpenedDriver> => {
-  const { startsNone, stateDir, signal, ...where } = place;
+export const openOci = async (settings: OciSettings, environment: OciEnvironment): Promise<OpenedDriver> => {
+  const { startsNone, stateDir, signal, ...where } = environment;
   const { dataDir, rootless } = where;
   const program = await programs[settings.level ?? 'container'](settings, signal);
   const { foreignMemory } = settings;

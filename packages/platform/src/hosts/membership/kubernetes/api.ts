@@ -3,7 +3,7 @@ import { connectKubernetes } from './connect.ts';
 import type { KubernetesResources } from './kubernetes-membership.ts';
 import { createWatch } from './watched-objects.ts';
 
-export interface KubernetesPlace {
+export interface KubernetesOptions {
   namespace: string;
   /** The labels of the pods that run `skerry node`. */
   selector: string;
@@ -22,10 +22,10 @@ export interface KubernetesApi {
  * Loads the client of Kubernetes and its configuration; connects to nothing yet. Rejects with `MembershipError` when one of them is
  * missing.
  */
-export const openKubernetes = async (place: KubernetesPlace): Promise<KubernetesApi> => {
-  const { client, config } = await connectKubernetes(place.kubeconfig);
+export const openKubernetes = async (options: KubernetesOptions): Promise<KubernetesApi> => {
+  const { client, config } = await connectKubernetes(options.kubeconfig);
   const { CoreV1Api, PatchStrategy, setHeaderOptions } = client;
-  const { namespace, selector } = place;
+  const { namespace, selector } = options;
   const core = config.makeApiClient(CoreV1Api);
   const where = `namespace "${namespace}" with ${selector}`;
 

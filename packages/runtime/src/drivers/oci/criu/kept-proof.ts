@@ -3,7 +3,7 @@ import { release, version } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 
 /** Where the proof is kept that a program keeps the memory of sandboxes on this host. */
-export interface ProofPlace {
+export interface ProofFile {
   program: string;
   proofPath: string;
 }
@@ -44,7 +44,7 @@ export const keepProof = async (path: string, proof: Proof & { on: string }): Pr
 };
 
 /** Whether a sandbox was started, paused and resumed on this kernel with that program, by whichever runtime of its level. */
-export const isProved = async ({ program, proofPath }: ProofPlace): Promise<boolean> => {
+export const isProved = async ({ program, proofPath }: ProofFile): Promise<boolean> => {
   const kept = await readProof(proofPath);
   if (typeof kept !== 'object' || kept === null) return false;
   // A program that cannot be read is not the proved one.

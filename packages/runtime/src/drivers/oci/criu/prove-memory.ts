@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRuntimeError, RuntimeError } from '../../../error.ts';
 import { CLOSED_NETWORK } from '../../../network/policy.ts';
 import type { Instance, InstanceSettings, Runtime } from '../../../runtime.ts';
-import { keepProof, type ProofPlace, readProof, toProof } from './kept-proof.ts';
+import { keepProof, type ProofFile, readProof, toProof } from './kept-proof.ts';
 
 const MIB = 2 ** 20;
 
@@ -108,10 +108,10 @@ const proveUnlessExhausted = async (runtime: Runtime, options: { rootfs: string 
  */
 export const ensureMemoryProof = async (
   runtime: Runtime,
-  { rootfs, ...place }: ProofPlace & { rootfs: string },
+  { rootfs, ...file }: ProofFile & { rootfs: string },
 ): Promise<void> => {
-  const proof = { ...(await toProof(place.program)), on: runtime.name };
-  if (isDeepStrictEqual(await readProof(place.proofPath), proof)) return;
+  const proof = { ...(await toProof(file.program)), on: runtime.name };
+  if (isDeepStrictEqual(await readProof(file.proofPath), proof)) return;
   await proveUnlessExhausted(runtime, { rootfs });
-  await keepProof(place.proofPath, proof);
+  await keepProof(file.proofPath, proof);
 };

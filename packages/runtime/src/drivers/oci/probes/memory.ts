@@ -2,13 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prepareAgentFolder } from '../../../agent-folder/agent-folder.ts';
 import { type ProbeResult, probe } from '../../../probe.ts';
-import { keepProof, type ProofPlace, toProof } from '../criu/kept-proof.ts';
+import { keepProof, type ProofFile, toProof } from '../criu/kept-proof.ts';
 import { describeCriu, prepareCriu } from '../criu/prepare-criu.ts';
 import { proveMemory } from '../criu/prove-memory.ts';
 import { prepareRunsc } from '../gvisor/prepare-runsc.ts';
 import { createOci, type OciOptions } from '../oci.ts';
 
-interface Place {
+interface ProbeFolders {
   dir: string;
   /** The bundle of the real agent: the probe agent does not start commands in the same way. */
   agentBundle: string;
@@ -18,7 +18,7 @@ interface Place {
 
 /** Pauses a real sandbox with its memory, resumes it, starts a program in it and in a copy, and removes both. */
 export const probeMemory = (
-  options: Place & { criuDir: string | undefined; criuProgram: string | undefined },
+  options: ProbeFolders & { criuDir: string | undefined; criuProgram: string | undefined },
 ): Promise<ProbeResult> => {
   const mend =
     'let apt-get reach http://deb.debian.org, or name a CRIU of 4.2 or newer with --criu PATH; use Linux 5.19 or newer';
@@ -28,31 +28,33 @@ export const probeMemory = (
     const keptDir = criuProgram === undefined ? programsDir : undefined;
     const criuDir =
       options.criuDir ?? (await prepareCriu({ targetDir: keptDir ?? dir, program: criuProgram }));
-    const place =
+    const proofFile =
       keptDir === undefined
         ? undefined
         : { program: `${criuDir}/criu`, proofPath: join(keptDir, 'criu-proof.json') };
-    const found = await tryMemory('memory', options, { driver: { criuDir }, place });
+    const found = await tryMemory('memory', options, { driver: { criuDir }, proofFile });
     return `${found}; ${await describeCriu(criuDir)}`;
   });
 };
 
 /** Probes at level `gvisor` what `probeMemory` probes at level `container`. */
-export const probeGvisorMemory = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
+export const probeGvisorMemory = (
+  options: ProbeFolders & { runscPath: string | undefined },
+): Promise<ProbeResult> =>
   probe({ name: 'gvisor memory', needed: false, mend: 'see gvisor' }, async () => {
     const { dir, programsDir } = options;
     const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: programsDir ?? dir }));
-    const place =
+    const proofFile =
       programsDir === undefined
         ? undefined
         : { program: runscPath, proofPath: join(programsDir, 'gvisor-proof.json') };
-    return tryMemory('gvisor-memory', options, { driver: { runscPath, keepsMemory: true }, place });
+    return tryMemory('gvisor-memory', options, { driver: { runscPath, keepsMemory: true }, proofFile });
   });
 
 const tryMemory = async (
   name: string,
-  { dir, agentBundle }: Place,
-  { driver, place }: { driver: Partial<OciOptions>; place: ProofPlace | undefined },
+  { dir, agentBundle }: ProbeFolders,
+  { driver, proofFile }: { driver: Partial<OciOptions>; proofFile: ProofFile | undefined },
 ): Promise<string> => {
   const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
   await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
@@ -65,7 +67,8 @@ const tryMemory = async (
   const runtime = createOci({ dataDir, agentDir, ...driver });
   try {
     const { pauseMs, resumeMs } = await proveMemory(runtime, { rootfs });
-    if (place) await keepProof(place.proofPath, { ...(await toProof(place.program)), on: runtime.name });
+    if (proofFile)
+      await keepProof(proofFile.proofPath, { ...(await toProof(proofFile.program)), on: runtime.name });
     return `a sandbox is paused with its memory in ${pauseMs} ms and resumes in ${resumeMs} ms`;
   } finally {
     await runtime.close();

@@ -40,7 +40,7 @@ export async function prepareProbeAgent(dir: string): Promise<string> {
   return prepareAgentFolder({ targetDir: join(dir, 'agent'), nodePath: process.execPath, bundleDir });
 }
 
-interface Place {
+interface ProbeFolders {
   dir: string;
   agentDir: string;
   rootless?: ProbedRootless;
@@ -48,7 +48,7 @@ interface Place {
 
 /** Starts a sandbox with the given OCI runtime, on the host's kernel. */
 export const probeRuntime = (
-  options: Place & { name: OciRuntimeName; needed: boolean },
+  options: ProbeFolders & { name: OciRuntimeName; needed: boolean },
 ): Promise<ProbeResult> => {
   const { name, needed, rootless } = options;
   const mend = rootless ? aptInstall(name) : toRuntimeMend(name);
@@ -66,7 +66,7 @@ function toRuntimeMend(name: OciRuntimeName): string {
 
 /** Starts a sandbox at level `gvisor`. */
 export const probeGvisor = (
-  options: Place & { runscPath: string | undefined; programsDir: string | undefined },
+  options: ProbeFolders & { runscPath: string | undefined; programsDir: string | undefined },
 ): Promise<ProbeResult> =>
   probe({ name: 'gvisor', needed: false, mend: 'let apt-get reach http://deb.debian.org' }, async () => {
     const runscPath =
@@ -78,7 +78,7 @@ type Driver = { ociRuntime: OciRuntimeName } | { runscPath: string };
 
 /** Starts a real sandbox, asks it how it is confined, checks its limits in the host's cgroups, and removes it. */
 const trySandbox = async (
-  options: Place & { name: string; file: string; driver: Driver },
+  options: ProbeFolders & { name: string; file: string; driver: Driver },
 ): Promise<string> => {
   const { name, file, driver, dir, agentDir, rootless } = options;
   const [version = ''] = (await runCommand({ file, args: ['--version'] })).split('\n');

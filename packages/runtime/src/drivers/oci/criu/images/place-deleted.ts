@@ -35,7 +35,7 @@ export const placeDeleted = (
 
 /** CRIU makes missing folders above a file, and removes them again. */
 const toPlace = (name: string, root: SandboxRoot): string => {
-  const { folder, isBlocked } = root.findPlace(posix.dirname(name));
+  const { folder, isBlocked } = root.findFolder(posix.dirname(name));
   return isBlocked ? posix.join(folder, posix.basename(name)) : name;
 };
 
@@ -44,7 +44,7 @@ const toFreeName = (
   name: string,
   { root, taken }: { root: SandboxRoot; taken: ReadonlySet<string> },
 ): string => {
-  const { folder } = root.findPlace(posix.dirname(name));
+  const { folder } = root.findFolder(posix.dirname(name));
   const own = posix.join(folder, posix.basename(name));
   for (let count = 0, next = own; ; count++, next = `${own.slice(0, folder.length + ROOM_BYTES)}.${count}`) {
     if (!taken.has(next) && root.find(next) === undefined) return next;

@@ -50,7 +50,7 @@ const toPresentPath = (
 const toDeletedPath = (socket: UnixSocket, root: SandboxRoot): string | undefined => {
   const path = posix.normalize(toBoundPath(socket));
   const folder = posix.dirname(path);
-  const { folder: present, isWhole, isBlocked } = root.findPlace(root.resolve(folder) ?? folder);
+  const { folder: present, isWhole, isBlocked } = root.findFolder(root.resolve(folder) ?? folder);
   // CRIU enters the folder of a relative path before it makes any.
   const isAbsolute = toPath(socket.name).startsWith('/');
   return isWhole || (isAbsolute && !isBlocked) ? undefined : posix.join(present, posix.basename(path));

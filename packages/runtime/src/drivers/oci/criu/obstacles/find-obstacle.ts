@@ -68,7 +68,7 @@ const toDeleted = (
   if (file.isDirectory()) return 'removed_folder';
   // CRIU looks for the file under the name that proc_pid_fd(5) shows, which exceeds the longest name (linux/limits.h).
   if (shown.length - 1 - shown.lastIndexOf('/') > 255) return 'long_deleted_name';
-  return createSandboxRoot(pid).findPlace(posix.dirname(shown)).isBlocked ? 'linked_file' : undefined;
+  return createSandboxRoot(pid).findFolder(posix.dirname(shown)).isBlocked ? 'linked_file' : undefined;
 };
 
 /** The flags with which it was opened, proc_pid_fdinfo(5). */

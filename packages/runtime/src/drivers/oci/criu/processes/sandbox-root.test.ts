@@ -43,6 +43,6 @@ it.each([
   ['relative/b', { folder: '', isWhole: false, isBlocked: true }],
   ['dangling/b', { folder: '', isWhole: false, isBlocked: true }],
 ])('says where %s is, or could be made', (path, place) => {
-  const found = createSandboxRoot(pid).findPlace(`${folder}/${path}`);
+  const found = createSandboxRoot(pid).findFolder(`${folder}/${path}`);
   expect(found).toEqual({ ...place, folder: join(folder, place.folder) });
 });

@@ -11,10 +11,10 @@ export interface SandboxRoot {
   /** Returns the path without links; undefined when it leads to nothing. */
   resolve(path: string): string | undefined;
   /** Returns where a folder is, or could be made. */
-  findPlace(folder: string): Place;
+  findFolder(folder: string): FoundFolder;
 }
 
-export interface Place {
+export interface FoundFolder {
   /** The folder itself, or the nearest one above it that exists, on its way without links. */
   folder: string;
   /** Whether that is the folder itself. */
@@ -60,7 +60,7 @@ export const createSandboxRoot = (pid: number): SandboxRoot => {
       }
       return at;
     },
-    findPlace: (folder) => {
+    findFolder: (folder) => {
       let at = folder;
       let above = at;
       while (!isFolder(at)) {

@@ -8,20 +8,20 @@ export type StorageFolders = Record<StorageFolder, string>;
 export type StorageFolder = 'templates' | 'layers' | 'baseImages' | 'snapshots' | 'sandboxes';
 
 /** A machine on which sandboxes, and what they begin with, take space. */
-export interface StoragePlace {
+export interface StorageMachine {
   /** Null: this host. */
   node: string | null;
-  /** The names in a folder, and the space that each takes. None for a folder that the place does not have. */
+  /** The names in a folder, and the space that each takes. None for a folder that the machine does not have. */
   entries(folder: StorageFolder): Promise<Iterable<[name: string, sizeBytes: number]>>;
   /** How the file of an image of a template is called there. */
   toFileName(digest: string): string | undefined;
 }
 
 /** This host. */
-export const toOwnPlace = (
+export const toOwnMachine = (
   folders: StorageFolders | undefined,
   images: Pick<TemplateImages, 'toPath'> | undefined,
-): StoragePlace => ({
+): StorageMachine => ({
   node: null,
   entries: async (folder) => (folders === undefined ? [] : measureEntries(folders[folder])),
   toFileName: (digest) => images && basename(images.toPath(digest)),

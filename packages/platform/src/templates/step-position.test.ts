@@ -4,16 +4,16 @@ import type { BuildStep } from './build-plan.ts';
 import {
   expand,
   ofStep,
-  type Place,
-  toFirstPlace,
-  toNextPlace,
+  type StepPosition,
+  toFirstPosition,
+  toNextPosition,
   toRunConfig,
   withFolder,
-} from './step-place.ts';
+} from './step-position.ts';
 
 const unnamed = { user: '', workdir: '', env: { A: '1', EMPTY: '' } };
-const place: Place = {
-  ...toFirstPlace(unnamed, { isDockerfile: false }),
+const position: StepPosition = {
+  ...toFirstPosition(unnamed, { isDockerfile: false }),
   buildArgs: { A: 'hidden', B: '2' },
 };
 const DEFAULT = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -24,27 +24,27 @@ describe('expand', () => {
     ['$PATH:/x', `${DEFAULT}:/x`],
     ['$HOME $USER $LOGNAME $E2B_SANDBOX', '/home/user user user true'],
   ])('knows what a command would see: %s', (text, expanded) => {
-    for (const isDockerfile of [true, false]) expect(expand(text, place, { isDockerfile })).toBe(expanded);
+    for (const isDockerfile of [true, false]) expect(expand(text, position, { isDockerfile })).toBe(expanded);
   });
 
   it('reads quotes and operators in words of a Dockerfile alone', () => {
     const text = `"\${EMPTY:-$A}" '$A' \\$A`;
-    expect(expand(text, place, { isDockerfile: true })).toBe('1 $A $A');
-    expect(expand(text, place, { isDockerfile: false })).toBe(`"\${EMPTY:-1}" '1' \\1`);
+    expect(expand(text, position, { isDockerfile: true })).toBe('1 $A $A');
+    expect(expand(text, position, { isDockerfile: false })).toBe(`"\${EMPTY:-1}" '1' \\1`);
   });
 
   it('knows the home of root, and refuses that of an account that only the image knows', () => {
-    const of = (user: string) => () => expand('$HOME', { ...place, user }, { isDockerfile: true });
+    const of = (user: string) => () => expand('$HOME', { ...position, user }, { isDockerfile: true });
     expect([of('root')(), of('0:0')()]).toEqual(['/root', '/root']);
     expect(of('www-data')).toThrow('$HOME of the user "www-data" is known only inside');
-    expect(expand('$HOME', { ...place, user: 'app', env: { HOME: '/app' } }, { isDockerfile: true })).toBe(
+    expect(expand('$HOME', { ...position, user: 'app', env: { HOME: '/app' } }, { isDockerfile: true })).toBe(
       '/app',
     );
   });
 
   it('names the step whose words are wrong', () => {
     for (const text of [`\${A`, `\${C:?is needed}`, `\${A!}`])
-      expect(() => ofStep('7', () => expand(text, place, { isDockerfile: true }))).toThrow(
+      expect(() => ofStep('7', () => expand(text, position, { isDockerfile: true }))).toThrow(
         expect.objectContaining({ name: 'BuildError', step: '7' }),
       );
   });
@@ -56,7 +56,7 @@ describe('toNextPlace', () => {
       ['A', 'new'],
       ['D', '$A'],
     ] as const;
-    return toNextPlace({ type, variables, isDockerfile }, place);
+    return toNextPosition({ type, variables, isDockerfile }, position);
   };
 
   it('takes the values of a Dockerfile from before the step, and others from within it', () => {
@@ -66,22 +66,22 @@ describe('toNextPlace', () => {
 
   it('keeps to the home of the user until a step names a folder, which may be relative in a home that is known', () => {
     const workdir = (path: string): BuildStep => ({ type: 'WORKDIR', path, isDockerfile: false });
-    const as = (user: string): Place => ({ ...place, user });
-    expect(toNextPlace({ type: 'USER', name: 'guest', isCreated: true, isDockerfile: false }, place)).toEqual(
-      as('guest'),
-    );
-    expect(toNextPlace(workdir('app'), place).workdir).toBe('/home/user/app');
-    expect(toNextPlace(workdir('app'), as('0:0')).workdir).toBe('/root/app');
-    expect(toNextPlace(workdir('/srv'), as('guest')).workdir).toBe('/srv');
-    expect(() => toNextPlace(workdir('app'), as('guest'))).toThrow(
+    const as = (user: string): StepPosition => ({ ...position, user });
+    expect(
+      toNextPosition({ type: 'USER', name: 'guest', isCreated: true, isDockerfile: false }, position),
+    ).toEqual(as('guest'));
+    expect(toNextPosition(workdir('app'), position).workdir).toBe('/home/user/app');
+    expect(toNextPosition(workdir('app'), as('0:0')).workdir).toBe('/root/app');
+    expect(toNextPosition(workdir('/srv'), as('guest')).workdir).toBe('/srv');
+    expect(() => toNextPosition(workdir('app'), as('guest'))).toThrow(
       '"app" is in the home of the user "guest"',
     );
   });
 
   it('expands users of a Dockerfile, and refuses what is none', () => {
     const user = (name: string): BuildStep => ({ type: 'USER', name, isCreated: false, isDockerfile: true });
-    expect(toNextPlace(user('$A:$B'), place).user).toBe('1:2');
-    expect(() => toNextPlace(user('$A b'), place)).toThrow('a user must be a name or a number');
+    expect(toNextPosition(user('$A:$B'), position).user).toBe('1:2');
+    expect(() => toNextPosition(user('$A b'), position)).toThrow('a user must be a name or a number');
   });
 });
 
@@ -89,9 +89,9 @@ describe('withFolder', () => {
   const find = async (user: string): Promise<string> => `/of/${user}`;
 
   it('finds the home of a user that is known only inside, and takes no other folder for one', async () => {
-    expect((await withFolder(place, find)).workdir).toBe('/home/user');
-    expect((await withFolder({ ...place, user: 'guest' }, find)).workdir).toBe('/of/guest');
-    expect((await withFolder({ ...place, user: 'guest', workdir: '/srv' }, find)).workdir).toBe('/srv');
+    expect((await withFolder(position, find)).workdir).toBe('/home/user');
+    expect((await withFolder({ ...position, user: 'guest' }, find)).workdir).toBe('/of/guest');
+    expect((await withFolder({ ...position, user: 'guest', workdir: '/srv' }, find)).workdir).toBe('/srv');
   });
 });
 
@@ -106,11 +106,11 @@ describe('toRunConfig', () => {
   const workdir: BuildStep = { type: 'WORKDIR', path: 'in', isDockerfile: false };
   const env: BuildStep = { type: 'ENV', variables: [['C', '$A']], isDockerfile: false };
   const after = (steps: readonly BuildStep[], before = named, isDockerfile = false) => {
-    const first = toFirstPlace(before, { isDockerfile });
+    const first = toFirstPosition(before, { isDockerfile });
     return toRunConfig(
       before,
       steps,
-      steps.reduce((at, step) => toNextPlace(step, at), first),
+      steps.reduce((at, step) => toNextPosition(step, at), first),
     );
   };
 

@@ -16,8 +16,8 @@ export const modeForm = new RegExp(`^(?:0?[0-7]{1,4}|${clause}(?:,${clause})*)$`
 /** What processes have in a container whose image names no folders of programs. */
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Where the next step runs. */
-export interface Place {
+/** The position of the next step: the user, folder and variables with which it runs. */
+export interface StepPosition {
   user: string;
   /** Absolute, or `~` for the home of the user. */
   workdir: string;
@@ -28,15 +28,18 @@ export interface Place {
 }
 
 /** A step and where it runs. */
-export interface PlacedStep {
+export interface PositionedStep {
   step: BuildStep;
-  place: Place;
+  position: StepPosition;
   /** The number of the step in the build, from 1. */
   number: number;
 }
 
 /** The variables of a step: those of `ENV` hide build arguments. */
-export const toStepEnv = ({ env, buildArgs }: Pick<Place, 'env' | 'buildArgs'>): Record<string, string> => ({
+export const toStepEnv = ({
+  env,
+  buildArgs,
+}: Pick<StepPosition, 'env' | 'buildArgs'>): Record<string, string> => ({
   ...buildArgs,
   ...env,
 });
@@ -47,51 +50,61 @@ const HOME = '~';
  * Where the first step runs. What the config does not name is `user` in its home, as programs for E2B expect, or in a Dockerfile as in
  * Docker.
  */
-export const toFirstPlace = ({ user, workdir, env }: RunConfig, { isDockerfile }: StepWords): Place =>
+export const toFirstPosition = (
+  { user, workdir, env }: RunConfig,
+  { isDockerfile }: StepWords,
+): StepPosition =>
   isDockerfile
     ? { user: user || 'root', workdir: workdir || '/', env: { PATH: DEFAULT_PATH, ...env }, buildArgs: {} }
     : { user: user || 'user', workdir: workdir || HOME, env, buildArgs: {} };
 
 /**
- * The config after steps, of which the last has left that place. What neither they nor the config before them name stays unnamed; `USER` of
+ * The config after steps, of which the last has left that position. What neither they nor the config before them name stays unnamed; `USER` of
  * a Dockerfile names the folder as well, as in Docker.
  */
-export const toRunConfig = (before: RunConfig, steps: readonly BuildStep[], place: Place): RunConfig => {
+export const toRunConfig = (
+  before: RunConfig,
+  steps: readonly BuildStep[],
+  position: StepPosition,
+): RunConfig => {
   const namesUser = steps.some(({ type }) => type === 'USER');
   const namesFolder = steps.some(
     (step) => step.type === 'WORKDIR' || (step.type === 'USER' && step.isDockerfile),
   );
-  const workdir = place.workdir === HOME ? '' : place.workdir;
+  const workdir = position.workdir === HOME ? '' : position.workdir;
   return {
-    user: namesUser ? place.user : before.user,
+    user: namesUser ? position.user : before.user,
     workdir: namesFolder ? workdir : before.workdir,
-    env: place.env,
+    env: position.env,
   };
 };
 
-/** Where the step after this one runs, when this one succeeds at that place. Call it within `ofStep`. */
-export const toNextPlace = (step: BuildStep, place: Place): Place => {
+/** Where the step after this one runs, when this one succeeds at that position. Call it within `ofStep`. */
+export const toNextPosition = (step: BuildStep, position: StepPosition): StepPosition => {
   switch (step.type) {
     case 'ENV':
-      return { ...place, env: setVariables(place.env, step, (env) => ({ ...place, env })) };
+      return { ...position, env: setVariables(position.env, step, (env) => ({ ...position, env })) };
     case 'ARG':
       return {
-        ...place,
-        buildArgs: setVariables(place.buildArgs, step, (buildArgs) => ({ ...place, buildArgs })),
+        ...position,
+        buildArgs: setVariables(position.buildArgs, step, (buildArgs) => ({ ...position, buildArgs })),
       };
     case 'WORKDIR':
-      return { ...place, workdir: toFolder(expand(step.path, place, step), place) };
+      return { ...position, workdir: toFolder(expand(step.path, position, step), position) };
     case 'USER':
-      return { ...place, user: step.isCreated ? step.name : requireAccount(expand(step.name, place, step)) };
+      return {
+        ...position,
+        user: step.isCreated ? step.name : requireAccount(expand(step.name, position, step)),
+      };
     case 'RUN':
     case 'COPY':
     case 'VOLUME':
-      return place;
+      return position;
   }
 };
 
-/** The path of a folder at a place. The home of most users is known only inside. */
-const toFolder = (path: string, { user, workdir }: Place): string => {
+/** The path of a folder at a position. The home of most users is known only inside. */
+const toFolder = (path: string, { user, workdir }: StepPosition): string => {
   if (posix.isAbsolute(path) || workdir !== HOME) return posix.resolve(workdir, path);
   const home =
     toKnownHome(user) ??
@@ -101,14 +114,14 @@ const toFolder = (path: string, { user, workdir }: Place): string => {
   return posix.resolve(home, path);
 };
 
-/** The place with the path of its folder. Rejects as `findHome` does, which resolves with the home of a user. */
+/** Resolves with the position that has the path of its folder. Rejects as `findHome` does, which resolves with the home of a user. */
 export const withFolder = async (
-  place: Place,
+  position: StepPosition,
   findHome: (user: string) => Promise<string>,
-): Promise<Place> =>
-  place.workdir === HOME
-    ? { ...place, workdir: toKnownHome(place.user) ?? (await findHome(place.user)) }
-    : place;
+): Promise<StepPosition> =>
+  position.workdir === HOME
+    ? { ...position, workdir: toKnownHome(position.user) ?? (await findHome(position.user)) }
+    : position;
 
 class WrongWordError extends Error {}
 
@@ -130,12 +143,12 @@ const refuse = (message: string): never => {
 const setVariables = (
   before: Record<string, string>,
   step: Extract<BuildStep, { type: 'ENV' | 'ARG' }>,
-  toPlace: (next: Record<string, string>) => Place,
+  toPosition: (next: Record<string, string>) => StepPosition,
 ): Record<string, string> => {
   let next = before;
   // A definition, as an assignment to "__proto__" would be lost.
   for (const [name, value] of step.variables) {
-    const expanded = expand(value, toPlace(step.isDockerfile ? before : next), step);
+    const expanded = expand(value, toPosition(step.isDockerfile ? before : next), step);
     next = Object.fromEntries([...Object.entries(next), [name, expanded]]);
   }
   if (Object.entries(next).flat().join('').length > MAX_WORD_LENGTH)
@@ -154,11 +167,15 @@ export const requireMode = (text: string): string =>
   modeForm.test(text) ? text : refuse(`a mode must be octal or symbolic as u=rwX,go=rX, got "${text}"`);
 
 /**
- * Replaces the variables of a string at a place: those that a command would have there, empty when unset. Nothing is run. Call it within
+ * Replaces the variables of a string at a position: those that a command would have there, empty when unset. Nothing is run. Call it within
  * `ofStep`.
  */
-export const expand = (text: string, place: Omit<Place, 'workdir'>, { isDockerfile }: StepWords): string => {
-  const lookUp = createLookUp(place);
+export const expand = (
+  text: string,
+  position: Omit<StepPosition, 'workdir'>,
+  { isDockerfile }: StepWords,
+): string => {
+  const lookUp = createLookUp(position);
   if (isDockerfile) {
     const [word = []] = parseWords(text, { escape: '\\', lookUp, refuse }, { whole: true });
     return toText(word) ?? '';
@@ -176,7 +193,7 @@ export const expand = (text: string, place: Omit<Place, 'workdir'>, { isDockerfi
   );
 };
 
-/** What the agent gives every command, beside the variables of the place. */
+/** What the agent gives every command, beside the variables of the position. */
 const ofAccount: readonly string[] = ['HOME', 'USER', 'LOGNAME'];
 const homes = new Map([
   ['root', '/root'],
@@ -185,7 +202,7 @@ const homes = new Map([
 ]);
 const toKnownHome = (user: string): string | undefined => homes.get(user.split(':')[0] ?? '');
 
-const createLookUp = ({ user, env, buildArgs }: Omit<Place, 'workdir'>) => {
+const createLookUp = ({ user, env, buildArgs }: Omit<StepPosition, 'workdir'>) => {
   const known = { PATH: DEFAULT_PATH, E2B_SANDBOX: 'true', ...toStepEnv({ env, buildArgs }) };
   const [account = ''] = user.split(':');
   return (name: string): string | null => {

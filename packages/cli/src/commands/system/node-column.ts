@@ -1,5 +1,5 @@
 /** The head and the rows of a table, with the node of each row in a column of its own where there are nodes. */
-export const withPlaces = <T extends { node?: string }>(
+export const withNodeColumn = <T extends { node?: string }>(
   all: readonly T[],
   { head, toRow }: { head: string[]; toRow: (one: T) => string[] },
 ): [head: string[], rows: string[][]] =>
