@@ -17,7 +17,8 @@ const allowed: Record<string, string[]> = {
   envd: ['contract', 'envd-client'],
   edge: ['contract'],
   platform: ['contract', 'envd-client', 'platform-client', 'runtime'],
-  cli: ['blobs', 'contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
+  server: ['blobs', 'contract', 'edge', 'images', 'platform', 'runtime'],
+  cli: ['contract', 'envd', 'images', 'runtime', 'sdk', 'server'],
   testkit: [
     'blobs',
     'contract',
@@ -69,12 +70,12 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     reason: 'kernel/start-program.ts and kernel/run-command.ts start programs',
   },
   {
-    in: /^packages\/cli\/src\/(?!helper\/)/,
+    in: /^packages\/(cli|server)\/src\/(?!helper\/)/,
     specifier: /^@skerry\/(images\/service|runtime\/helper)$/,
     reason: 'only the helper makes images and sandboxes: the server asks it over its socket',
   },
   {
-    in: /^packages\/cli\/src\/(?!(nodes|certificates)\/)/,
+    in: /^packages\/(cli\/src\/|server\/src\/(?!(nodes|certificates)\/))/,
     specifier: /^@skerry\/runtime\/node(-certificates)?$/,
     reason:
       'one machine needs no TLS of its own: only what makes certificates and the commands of nodes load it',
@@ -109,8 +110,6 @@ const unprinted: Record<string, string> = {
 /** Pairs of folders that still import each other. The list may only become shorter. */
 const twoWay: string[] = [
   'packages <-> scripts',
-  'packages/cli/src/commands <-> packages/cli/src/nodes',
-  'packages/cli/src/database <-> packages/cli/src/serving',
   'packages/envd/src/filesystem <-> packages/envd/src/rpc',
   'packages/envd/src/host <-> packages/envd/src/http',
   'packages/envd/src/process <-> packages/envd/src/rpc',
@@ -217,7 +216,7 @@ describe('architecture', () => {
   it('loads what serves nodes, or uses them, in the commands for that alone', () => {
     const wrong = sources.filter(
       (path) =>
-        /^packages\/cli\/src\/(?!nodes\/)/.test(path) &&
+        /^packages\/server\/src\/(?!nodes\/)/.test(path) &&
         /from '[^']*\/nodes\/[^']*'/.test(readFileSync(path, 'utf8')),
     );
     expect(wrong).toEqual([]);

@@ -19,8 +19,8 @@ const bundle = await rolldown({
   input: {
     start: join(here, 'src/published/start.ts'),
     main: join(here, 'src/main.ts'),
-    helper: join(here, 'src/helper/main.ts'),
-    unpacker: join(here, 'src/unpacker/main.ts'),
+    helper: join(here, '../server/src/helper/main.ts'),
+    unpacker: join(here, '../server/src/unpacker/main.ts'),
   },
   platform: 'node',
   plugins: [withoutWebSocket],

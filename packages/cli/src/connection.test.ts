@@ -1,9 +1,9 @@
+import { openDataFolder, writeServerAddress } from '@skerry/server/data-folder';
+import { tryLock } from '@skerry/server/data-lock';
+import { createTemporaryFolder } from '@skerry/server/temporary-folder';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConnection } from './connection.ts';
 import { contextsFile, writeContexts } from './contexts.ts';
-import { openDataFolder, writeServerAddress } from './data-folder.ts';
-import { tryLock } from './data-lock.ts';
-import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
 const local = {
   apiUrl: 'http://localhost:4900',

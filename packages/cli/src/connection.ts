@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
+import {
+  dataFolderDefault,
+  defaultDataFolder,
+  ROOT_DATA_FOLDER,
+  readServerAddress,
+} from '@skerry/server/data-folder';
+import { UserError } from '@skerry/server/user-error';
 import type { Command } from 'commander';
-import { CliError } from './cli-error.ts';
 import { contextsFile, findContext, readContexts } from './contexts.ts';
-import { dataFolderDefault, defaultDataFolder, ROOT_DATA_FOLDER, readServerAddress } from './data-folder.ts';
 
 interface ConnectionFlags {
   apiUrl?: string;
@@ -35,7 +40,7 @@ export function withConnectionFlags(command: Command): Command {
 /**
  * The server that flags name, then the environment, then the context, then the server that runs on this machine from
  * the data folder. That server's own key is used unless one is given for skerry: `E2B_API_KEY` without a URL is for
- * another service. Rejects with `CliError` when none of them has both a URL and a key, for an unknown context, and when
+ * another service. Rejects with `UserError` when none of them has both a URL and a key, for an unknown context, and when
  * the server of the data folder has ended.
  */
 export async function resolveConnection(
@@ -59,15 +64,15 @@ export async function resolveConnection(
     };
   if (local && !apiUrl) {
     // Loaded here only: a command for another machine also works where the native code of the lock does not load.
-    const { isLocked } = await import('./data-lock.ts');
+    const { isLocked } = await import('@skerry/server/data-lock');
     // A server that was killed leaves its address behind.
     if (!isLocked(data))
-      throw new CliError(
+      throw new UserError(
         `no server is running for ${data}, the last one was killed: start it with "skerry up", or pass --api-url and --api-key`,
       );
     return { ...local, ...(ownKey ? { apiKey: ownKey } : {}) };
   }
-  throw new CliError(
+  throw new UserError(
     apiUrl
       ? 'no API key: pass --api-key or set SKERRY_API_KEY'
       : `no server: start one with "skerry up", or pass --api-url and --api-key (looked in ${data}${hasRootServer(data) ? '; one of root may run: eval "$(sudo skerry env)"' : ''})`,

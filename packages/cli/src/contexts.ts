@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { CliError } from './cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 
 /** A server that commands may talk to. */
 export interface Context {
@@ -22,14 +22,14 @@ export interface Contexts {
 export const contextsFile = (env: NodeJS.ProcessEnv = process.env): string =>
   join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'skerry', 'contexts.json');
 
-/** The contexts of the file; none when there is no file. Throws `CliError` for a file that is not JSON. */
+/** The contexts of the file; none when there is no file. Throws `UserError` for a file that is not JSON. */
 export function readContexts(file: string): Contexts {
   try {
     const { current, contexts = {} } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Contexts>;
     return { ...(current === undefined ? {} : { current }), contexts };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { contexts: {} };
-    if (error instanceof SyntaxError) throw new CliError(`${file} is not JSON: ${error.message}`);
+    if (error instanceof SyntaxError) throw new UserError(`${file} is not JSON: ${error.message}`);
     throw error;
   }
 }
@@ -42,12 +42,12 @@ export function writeContexts(file: string, contexts: Contexts): void {
   renameSync(part, file);
 }
 
-/** The context of that name. Throws `CliError` when the file has none. */
+/** The context of that name. Throws `UserError` when the file has none. */
 export function findContext({ contexts }: Contexts, name: string): Context {
   const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
   if (context === undefined) {
     const names = Object.keys(contexts).join(', ') || 'none';
-    throw new CliError(`no context ${name}; there are: ${names}`);
+    throw new UserError(`no context ${name}; there are: ${names}`);
   }
   return context;
 }

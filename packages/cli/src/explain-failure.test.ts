@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { Sandbox, SandboxError } from '@skerry/sdk';
+import { UserError } from '@skerry/server/user-error';
 import { expect, it } from 'vitest';
-import { CliError } from './cli-error.ts';
 import { explainFailure } from './explain-failure.ts';
 
 const failureOf = async (apiUrl: string) => {
@@ -67,9 +67,9 @@ it('names the option that chooses another port when one is taken', async () => {
 });
 
 it('passes on what the command line says itself, and explains no defect', () => {
-  expect(explainFailure(new CliError('name a command'))).toEqual({ message: 'name a command' });
+  expect(explainFailure(new UserError('name a command'))).toEqual({ message: 'name a command' });
   const told = { hint: 'name another', output: ['E: no lists'] };
-  expect(explainFailure(new CliError('it failed', told))).toEqual({ message: 'it failed', ...told });
+  expect(explainFailure(new UserError('it failed', told))).toEqual({ message: 'it failed', ...told });
   expect(explainFailure(new TypeError('x is undefined'))).toBeUndefined();
 });
 

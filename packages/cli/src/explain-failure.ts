@@ -1,5 +1,5 @@
 import { SandboxError, type SandboxErrorCode } from '@skerry/sdk';
-import { CliError } from './cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { type Kind, toMissingHint } from './kind.ts';
 
 /** What a user reads of an error: one line, and where there is one, a line that says what to do and what a program has written. */
@@ -58,7 +58,7 @@ export function explainFailure(error: unknown, kind?: Kind): Explanation | undef
 const toOneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*/g, ' ');
 
 function explain(error: unknown, kind: Kind | undefined): Explanation | undefined {
-  if (error instanceof CliError) return { message: error.message, hint: error.hint, output: error.output };
+  if (error instanceof UserError) return { message: error.message, hint: error.hint, output: error.output };
   if (error instanceof SandboxError) return { message: toTyped(error), hint: toHint(error, kind) };
   if (isSystemError(error)) return { message: error.message, hint: systemHints[error.code] };
   return undefined;

@@ -1,6 +1,6 @@
 import { Sandbox, snapshots } from '@skerry/sdk';
 import { type TemplateInfo, templates } from '@skerry/sdk/template';
-import { CliError } from './cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { type Connection, resolveConnection } from './connection.ts';
 import type { Kind } from './kind.ts';
 
@@ -32,7 +32,7 @@ const MIN_LENGTH = 3;
 /**
  * The server of a command, and what the user means by the text: the beginning of an id will do when only one thing of these kinds has
  * it, and a tag may follow. A name is left as it is, and so is what nothing begins with, for the service to say what is on record of
- * it. Rejects with `CliError` when several have it.
+ * it. Rejects with `UserError` when several have it.
  */
 export async function findReference(
   kinds: ReferenceKind | readonly ReferenceKind[],
@@ -100,7 +100,7 @@ export function complete(text: string, all: readonly Referable[]): string {
     });
   if (found.length > 1) {
     const more = found.length > SHOWN ? ', …' : '';
-    throw new CliError(
+    throw new UserError(
       `${text} is the beginning of ${found.length} ids: ${found.slice(0, SHOWN).join(', ')}${more}`,
     );
   }

@@ -1,4 +1,4 @@
-import { toPrintable } from './output/printable.ts';
+import { toPrintable } from '@skerry/contract/printable';
 
 /** Lines of printable columns under a head, two blanks apart, as `docker ps` prints them. The last column is not padded. */
 export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {

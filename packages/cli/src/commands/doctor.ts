@@ -1,6 +1,6 @@
 import type { ProbeResult } from '@skerry/runtime';
+import { dataFolderDefault, defaultDataFolder } from '@skerry/server/data-folder';
 import { Command, Option } from 'commander';
-import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
 import { printJson, printLine, printLines, report } from '../output/print.ts';
 
 /** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when a check failed. */
@@ -16,7 +16,7 @@ export function doctorCommand(): Command {
     .option('--criu <path>', 'try this CRIU instead of the downloaded one')
     .option('--json', 'print the results as one JSON array')
     .action(async ({ data, criu, json }: { data: string; criu?: string; json?: boolean }) => {
-      const { examineHost } = await import('../examine-host.ts');
+      const { examineHost } = await import('@skerry/server/host');
       let interrupted = false;
       const finish = (): void => {
         interrupted = true;

@@ -1,7 +1,6 @@
+import { dataFolderDefault, defaultDataFolder, findUse } from '@skerry/server/data-folder';
 import { Command, Option } from 'commander';
-import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
-import { printJson, printLine, report } from '../output/print.ts';
-import { findUse } from '../serving/folder-use.ts';
+import { printJson, printLine, report, reportText } from '../output/print.ts';
 import { parseDeadline } from './parse-deadline.ts';
 
 /** `skerry down`: ends the server and sandboxes of the folder and removes everything of them from the host. */
@@ -20,13 +19,14 @@ export function downCommand(): Command {
     .option('--json', 'one JSON object')
     .action(async ({ data, deadline, json }: { data: string; deadline: number; json?: boolean }) => {
       // Commands that call a server do not need the runtime.
-      const { enterRootlessNamespace } = await import('../rootless.ts');
+      const { enterRootlessNamespace } = await import('@skerry/server/host');
       if (findUse(data) !== 'server') await enterRootlessNamespace({ startsNone: true });
-      const { takeDown } = await import('../down.ts');
+      const { takeDown } = await import('@skerry/server/take-down');
       const { stopped, endedServer } = await takeDown({
         dataDir: data,
         deadlineMs: deadline * 1000,
         say: (message) => report(message),
+        onHelperLine: (line) => reportText(`${line}\n`),
       });
       if (json) {
         printJson({ stopped, endedServer });

@@ -1,5 +1,5 @@
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../cli-error.ts';
 
 /** Words of other programs for containers and sandboxes, and what does that here. */
 const words: Record<string, string> = {
@@ -32,7 +32,7 @@ const words: Record<string, string> = {
 
 /**
  * Adds hidden commands for words of other programs, also below `sandbox`, and for the commands of `sandbox` that need that word.
- * Each rejects with `CliError`, whose message has the command of this program.
+ * Each rejects with `UserError`, whose message has the command of this program.
  */
 export function addForeignWords(program: Command, sandbox: Command): void {
   const verbs = sandbox.commands.map((verb) => [verb.name(), `"skerry sandbox ${verb.name()}" does that`]);
@@ -49,5 +49,5 @@ const toHint = (word: string, hint: string): Command =>
     .helpOption(false)
     .allowUnknownOption()
     .action(() => {
-      throw new CliError(`there is no command "${word}": ${hint}`);
+      throw new UserError(`there is no command "${word}": ${hint}`);
     });

@@ -1,16 +1,12 @@
 import { isAbsolute } from 'node:path';
+import type { BlobStoreChoice } from '@skerry/server/nodes-server';
 import { InvalidArgumentError } from 'commander';
-
-/** A store of blobs, as `@skerry/blobs/open` opens it. */
-export type BlobStoreFlag =
-  | { kind: 'folder'; folder: string }
-  | { kind: 's3'; bucket: string; region: string; endpoint?: string };
 
 /**
  * Parses an absolute path, or `s3://BUCKET?region=…&endpoint=…`. Credentials are refused here, since every user of the machine sees the
  * arguments of a process.
  */
-export function parseBlobStore(text: string): BlobStoreFlag {
+export function parseBlobStore(text: string): BlobStoreChoice {
   if (isAbsolute(text)) return { kind: 'folder', folder: text };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 's3:' || url.hostname === '')

@@ -1,20 +1,21 @@
-import { isNodeName, nodeNameForm } from '@skerry/runtime/node-name';
+import { parseAddress as toAddress, parseNode as toNode } from '@skerry/server/node-address';
+import { UserError } from '@skerry/server/user-error';
 import { InvalidArgumentError } from 'commander';
 
+/** Makes the parser of an option of one that throws `UserError`: commander names the option beside the reason. */
+const forOption =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (error instanceof UserError) throw new InvalidArgumentError(error.message);
+      throw error;
+    }
+  };
+
 /** Parses a node of a server: `name=host:port`. */
-export function parseNode(text: string): { name: string; address: string } {
-  const [, name = '', address = ''] = text.match(/^([^=]*)=(.*)$/) ?? [];
-  if (!isNodeName(name))
-    throw new InvalidArgumentError(`a node is name=host:port, whose name has ${nodeNameForm}.`);
-  parseAddress(address);
-  return { name, address };
-}
+export const parseNode = forOption(toNode);
 
 /** Parses `host:port`, where an IPv6 address is in brackets. */
-export function parseAddress(text: string): { host: string; port: number } {
-  const [, host = '', digits = ''] = text.match(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/) ?? [];
-  const port = Number(digits);
-  if (host === '' || port > 65_535)
-    throw new InvalidArgumentError('an address is host:port, with an IPv6 address in brackets.');
-  return { host: host.replace(/^\[(.*)\]$/, '$1'), port };
-}
+export const parseAddress = forOption(toAddress);

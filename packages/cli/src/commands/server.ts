@@ -1,6 +1,7 @@
+import type { BlobStoreChoice } from '@skerry/server/nodes-server';
+import { UserError } from '@skerry/server/user-error';
 import { Command, Option } from 'commander';
-import { CliError } from '../cli-error.ts';
-import { type BlobStoreFlag, parseBlobStore } from './parse-blob-store.ts';
+import { parseBlobStore } from './parse-blob-store.ts';
 import { parseTotalCount } from './parse-count.ts';
 import { parseDuration } from './parse-duration.ts';
 import { parseKubernetes } from './parse-kubernetes.ts';
@@ -36,7 +37,7 @@ interface ServerFlags
   kubeconfig?: string;
   keepBusyNodes?: boolean;
   nodeDeadAfter: number;
-  blobs?: BlobStoreFlag;
+  blobs?: BlobStoreChoice;
   peerListen?: ReturnType<typeof parseAddress>;
 }
 
@@ -94,13 +95,13 @@ export function serverCommand(): Command {
   return withForegroundOptions(withMetricsOption(withCredentialOptions(command))).action(
     async (flags: ServerFlags) => {
       await runInForeground(flags, async (foreground) => {
-        const { readNodesFile, startNodesServer } = await import('../nodes/server.ts');
+        const { readNodesFile, startNodesServer } = await import('@skerry/server/nodes-server');
         const { kubernetes, kubeconfig, keepBusyNodes = false } = flags;
         if (kubernetes === undefined && (kubeconfig !== undefined || keepBusyNodes))
-          throw new CliError('--kubeconfig and --keep-busy-nodes are for --kubernetes');
+          throw new UserError('--kubeconfig and --keep-busy-nodes are for --kubernetes');
         const listed = [...flags.node, ...(flags.nodes === undefined ? [] : readNodesFile(flags.nodes))];
         if (listed.length === 0 && kubernetes === undefined)
-          throw new CliError('a server needs a node: name one by --node or --nodes, or use --kubernetes');
+          throw new UserError('a server needs a node: name one by --node or --nodes, or use --kubernetes');
         const server = await startNodesServer({
           ...(await toServingOptions(flags)),
           ...toBuildOptions(flags),

@@ -1,11 +1,11 @@
-import { CliError } from '../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { toSignalStatus } from '../exit-status.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Runs work whose signal aborts at the first SIGINT, SIGTERM or SIGHUP, and waits until it has undone what it had begun. Then it
- * rejects with `CliError`, and the status of this process is that of the signal. A second signal ends this process at once.
+ * rejects with `UserError`, and the status of this process is that of the signal. A second signal ends this process at once.
  */
 export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupting = new AbortController();
@@ -24,7 +24,7 @@ export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise
   } catch (error) {
     if (by === undefined) throw error;
     process.exitCode = toSignalStatus(by);
-    throw new CliError('interrupted', { cause: error });
+    throw new UserError('interrupted', { cause: error });
   } finally {
     stopListening();
   }

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
+import { defaultDataFolder } from '@skerry/server/data-folder';
 import { Command } from 'commander';
-import { defaultDataFolder } from '../data-folder.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from './serve/foreground.ts';
 import { type HostFlags, toHostOptions, withHostOptions } from './serve/host-options.ts';
@@ -31,12 +31,12 @@ export function upCommand(): Command {
   withWarmOptions(command);
   return withForegroundOptions(withMetricsOption(command)).action(async (flags: UpFlags) => {
     // The servers are most of this program, and no other command needs them.
-    const { refuseHost } = await import('../refuse-host.ts');
+    const { refuseHost } = await import('@skerry/server/host');
     refuseHost();
-    const { enterRootlessNamespace } = await import('../rootless.ts');
+    const { enterRootlessNamespace } = await import('@skerry/server/host');
     await enterRootlessNamespace();
     await runInForeground(flags, async (foreground) => {
-      const { startServer } = await import('../up.ts');
+      const { startServer } = await import('@skerry/server/start-server');
       const { describeIsolation, findLevelState } = await import('./up/describe-isolation.ts');
       const hostOptions = toHostOptions(flags);
       const server = await startServer({

@@ -1,4 +1,4 @@
-import { toPrintable, toPrintableJson } from './printable.ts';
+import { toPrintable, toPrintableJson } from '@skerry/contract/printable';
 
 // All that commands say goes through these functions, which let no control character through. Only bytes that were asked for as they
 // are go past them: the output of a program in a sandbox, and archives.

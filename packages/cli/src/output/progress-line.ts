@@ -1,4 +1,4 @@
-import { toPrintable } from './printable.ts';
+import { toPrintable } from '@skerry/contract/printable';
 
 /** A stream on which progress is shown, such as stderr. */
 export interface ProgressStream {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { RegistryCredentials } from '@skerry/sdk/template';
-import { CliError } from '../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { parseObject } from './docker-config.ts';
 
 /** What helpers print on stdout, with status 1, for a registry that they do not know. */
@@ -11,7 +11,7 @@ const NOT_FOUND = 'credentials not found in native keychain';
 const TOKEN_USER = '<token>';
 
 /**
- * Asks `docker-credential-NAME get` on PATH for a registry. Undefined when the helper has none. Throws CliError, which shows
+ * Asks `docker-credential-NAME get` on PATH for a registry. Undefined when the helper has none. Throws UserError, which shows
  * nothing of what the helper prints: that may be a secret.
  */
 export async function askCredentialHelper(
@@ -19,17 +19,17 @@ export async function askCredentialHelper(
   { registry, env }: { registry: string; env: NodeJS.ProcessEnv },
 ): Promise<RegistryCredentials | undefined> {
   const program = `docker-credential-${name}`;
-  if (!/^[A-Za-z0-9._-]+$/.test(name)) throw new CliError(`"${name}" is no name of a credential helper`);
+  if (!/^[A-Za-z0-9._-]+$/.test(name)) throw new UserError(`"${name}" is no name of a credential helper`);
   const { output, status } = await run(program, { input: `${registry}\n`, env });
   if (status !== 0) {
     if (output.trim() === NOT_FOUND) return undefined;
-    throw new CliError(`${program} failed for ${registry} with status ${status}`);
+    throw new UserError(`${program} failed for ${registry} with status ${status}`);
   }
   const { Username: username, Secret: password } = parseObject(output) ?? {};
   if (typeof username !== 'string' || typeof password !== 'string')
-    throw new CliError(`${program} printed no user name and secret for ${registry}`);
+    throw new UserError(`${program} printed no user name and secret for ${registry}`);
   if (username === TOKEN_USER)
-    throw new CliError(
+    throw new UserError(
       `${program} has an identity token for ${registry}, which cannot be used: log in by password`,
     );
   return username === '' && password === '' ? undefined : { username, password };
@@ -48,7 +48,7 @@ async function run(
     return { output, status: (code as number | null) ?? String(signal) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CliError(
+    throw new UserError(
       code === 'ENOENT'
         ? `${program} is not on PATH, and the configuration of Docker names it for this registry: ${input.trim()}`
         : `${program} cannot be started: ${code}`,

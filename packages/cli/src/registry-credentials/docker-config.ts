@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CliError } from '../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 
 /** What Docker's `config.json` says about registries. */
 export interface DockerConfig {
@@ -26,7 +26,7 @@ const authFields = ['auth', 'username', 'password', 'identitytoken', 'registryto
 
 /**
  * Reads `config.json` of the folder `DOCKER_CONFIG`, by default `.docker` in the home. Undefined without such a file. Throws
- * CliError, which shows nothing of the content, for one that cannot be read.
+ * UserError, which shows nothing of the content, for one that cannot be read.
  */
 export function readDockerConfig({
   env,
@@ -45,7 +45,7 @@ export function readDockerConfig({
     isRecordOf(auths, isAuth) &&
     isRecordOf(credHelpers, isText) &&
     (credsStore === undefined || isText(credsStore));
-  if (!isUsable) throw new CliError(`${path} is no configuration of Docker`);
+  if (!isUsable) throw new UserError(`${path} is no configuration of Docker`);
   return { path, auths, credHelpers, credsStore: credsStore || undefined };
 }
 
@@ -55,7 +55,7 @@ function readOptional(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new CliError(`${path} cannot be read: ${code}`);
+    throw new UserError(`${path} cannot be read: ${code}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { isDefaultImage } from '@skerry/contract/default-image';
 import { isEmptyImage, parseReference } from '@skerry/images/reference';
 import type { RegistryCredentials } from '@skerry/sdk/template';
-import { CliError } from '../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { askCredentialHelper } from './credential-helper.ts';
 import { type DockerAuth, readDockerConfig } from './docker-config.ts';
 
@@ -10,7 +10,7 @@ const HUB = 'https://index.docker.io/v1/';
 
 /**
  * The credentials that Docker on this host would use for an image: of a credential helper, and where the configuration names
- * none for the registry, those in `auths`. Undefined without any. Throws CliError, which shows no secret.
+ * none for the registry, those in `auths`. Undefined without any. Throws UserError, which shows no secret.
  */
 export async function findDockerCredentials(
   image: string,
@@ -52,11 +52,11 @@ const toHost = (name: string): string => {
 function toCredentials(entry: DockerAuth, where: string): RegistryCredentials | undefined {
   const { auth, username, password, identitytoken, registrytoken } = entry;
   if (identitytoken || registrytoken)
-    throw new CliError(`${where} has a token that cannot be used: log in by password`);
+    throw new UserError(`${where} has a token that cannot be used: log in by password`);
   if (auth) {
     const decoded = Buffer.from(auth, 'base64').toString('utf8');
     const colon = decoded.indexOf(':');
-    if (colon < 1) throw new CliError(`${where} has an "auth" that is no user name with a password`);
+    if (colon < 1) throw new UserError(`${where} has an "auth" that is no user name with a password`);
     return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/\0+$/, '') };
   }
   return username && password ? { username, password } : undefined;

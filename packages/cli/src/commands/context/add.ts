@@ -1,5 +1,5 @@
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
 import { printJson } from '../../output/print.ts';
 import { toEntry } from './to-entry.ts';
@@ -22,9 +22,9 @@ export function addContextCommand(): Command {
     .option('--json', 'one JSON object, without the key')
     .action((name: string, { apiUrl, apiKey = process.env.SKERRY_API_KEY, domain, json }: Flags) => {
       if (!/^[\w.-]+$/.test(name))
-        throw new CliError('the name of a context has letters, digits, dots, dashes and underscores');
-      if (!URL.canParse(apiUrl)) throw new CliError(`--api-url is not a URL: ${apiUrl}`);
-      if (!apiKey) throw new CliError('no API key: pass --api-key or set SKERRY_API_KEY');
+        throw new UserError('the name of a context has letters, digits, dots, dashes and underscores');
+      if (!URL.canParse(apiUrl)) throw new UserError(`--api-url is not a URL: ${apiUrl}`);
+      if (!apiKey) throw new UserError('no API key: pass --api-key or set SKERRY_API_KEY');
       const file = contextsFile();
       const before = readContexts(file);
       const context = { apiUrl, apiKey, ...(domain === undefined ? {} : { domain }) };

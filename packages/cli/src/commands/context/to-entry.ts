@@ -8,7 +8,7 @@ interface ContextEntry {
   domain?: string;
 }
 
-/** Throws `CliError` when there is none of that name. */
+/** Throws `UserError` when there is none of that name. */
 export function toEntry(contexts: Contexts, name: string): ContextEntry {
   const { apiUrl, domain } = findContext(contexts, name);
   return {

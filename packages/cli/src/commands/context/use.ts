@@ -1,5 +1,5 @@
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
 import { printJson } from '../../output/print.ts';
 import { toEntry } from './to-entry.ts';
@@ -12,7 +12,7 @@ export function useContextCommand(): Command {
     .option('--none', 'the server of this machine again')
     .option('--json', 'one JSON object, without the key; null with --none')
     .action((name: string | undefined, { none = false, json }: { none?: boolean; json?: boolean }) => {
-      if ((name === undefined) !== none) throw new CliError('name a context, or give --none');
+      if ((name === undefined) !== none) throw new UserError('name a context, or give --none');
       const file = contextsFile();
       const { contexts } = readContexts(file);
       const after = { ...(name === undefined ? {} : { current: name }), contexts };

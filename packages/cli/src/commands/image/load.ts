@@ -2,9 +2,9 @@ import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { templates } from '@skerry/sdk/template';
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
 import { create } from 'tar';
-import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
 import { parseCount } from '../parse-count.ts';
@@ -56,7 +56,7 @@ export function loadImageCommand(): Command {
 async function openArchive(file: string): Promise<Blob | ReadableStream<Uint8Array>> {
   if (file === '-') return toWeb(process.stdin);
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new CliError(`no file ${file}`) : error;
+    throw error.code === 'ENOENT' ? new UserError(`no file ${file}`) : error;
   });
   if (!found.isDirectory()) return openAsBlob(file);
   return toWeb(Readable.from(create({ cwd: file, portable: true, follow: true }, ['.'])));

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { templates } from '@skerry/sdk/template';
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReference } from '../../find-reference.ts';
 import { printJson } from '../../output/print.ts';
@@ -24,8 +24,8 @@ export function saveImageCommand(): Command {
       .option('-q, --quiet', 'show no progress'),
   ).action(async (text: string, { output, json, quiet, ...flags }: Flags) => {
     if (output === '-' && process.stdout.isTTY)
-      throw new CliError('this would write an archive to a terminal');
-    if (output === '-' && json) throw new CliError('--json does not go with -o -');
+      throw new UserError('this would write an archive to a terminal');
+    if (output === '-' && json) throw new UserError('--json does not go with -o -');
     const { id: template, connection } = await findReference('template', text, flags);
     using line = createProgressLine();
     const isShown = !json && !quiet;

@@ -39,7 +39,7 @@ export function authorityCommand(): Command {
     .option('--days <count>', 'how long certificates are valid', parseDays, 365);
   return withForegroundOptions(command).action(async (flags: AuthorityFlags) => {
     await runInForeground(flags, async ({ log }) => {
-      const { startAuthority } = await import('../../nodes/kubernetes/authority.ts');
+      const { startAuthority } = await import('@skerry/server/kubernetes-authority');
       const { namespace, serviceAccount, signer, kubeconfig, days, otherIssuer = false } = flags;
       const running = await startAuthority({
         pods: { namespace, serviceAccount },

@@ -31,7 +31,7 @@ export function certCommand(): Command {
     .option('--json', 'one JSON object a line')
     .action(async (names: string[], { dir, days, renew = false, json }: CertFlags) => {
       // The library is loaded by this command alone.
-      const { writeCertificates } = await import('../../certificates/write-certificates.ts');
+      const { writeCertificates } = await import('@skerry/server/certificates');
       for (const made of await writeCertificates({ dir, names, days, renew })) {
         const { cert, expiresAt } = made;
         if (json) printJson(made);

@@ -1,6 +1,6 @@
 import { type ForeignMemory, foreignMemoryChoices } from '@skerry/runtime/foreign-memory';
+import { UserError } from '@skerry/server/user-error';
 import { Command, Option } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseAddress } from '../parse-node.ts';
 import {
@@ -57,11 +57,11 @@ export function nodeCommand({ version }: { version: string }): Command {
     .action(async (flags: NodeFlags) => {
       const { listen } = flags;
       if (listen === undefined)
-        throw new CliError('--listen is needed: the address at which servers reach this node');
-      const { refuseHost } = await import('../../refuse-host.ts');
+        throw new UserError('--listen is needed: the address at which servers reach this node');
+      const { refuseHost } = await import('@skerry/server/host');
       refuseHost();
       await runInForeground(flags, async (foreground) => {
-        const { startNode } = await import('../../nodes/node.ts');
+        const { startNode } = await import('@skerry/server/node');
         const node = await startNode({
           ...toHostOptions(flags),
           ...foreground,

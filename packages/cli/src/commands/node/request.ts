@@ -20,7 +20,7 @@ export function requestCommand(): Command {
     .option('--kubeconfig <file>', 'how to reach Kubernetes (default: with the service account of this pod)')
     .option('--timeout <time>', 'how long the authority may take', parseDuration, 120)
     .action(async ({ dir, signer, kubeconfig, timeout }: RequestFlags) => {
-      const { requestCertificate } = await import('../../nodes/kubernetes/request-certificate.ts');
+      const { requestCertificate } = await import('@skerry/server/request-certificate');
       const outcome = await requestCertificate({ dir, signer, kubeconfig, timeoutMs: timeout * 1_000 });
       printLine(outcome === 'kept' ? 'the certificate is valid' : 'a new certificate was signed');
     });

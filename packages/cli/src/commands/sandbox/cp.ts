@@ -1,6 +1,6 @@
 import { NotFoundError, Sandbox, SandboxError } from '@skerry/sdk';
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReference } from '../../find-reference.ts';
 import { printJson, report } from '../../output/print.ts';
@@ -43,9 +43,9 @@ leaves nothing.`,
   ).action(async (source: string, destination: string, { user, maxSize, json, ...flags }: Flags) => {
     const [from, to] = [parsePlace(source), parsePlace(destination)];
     if ((from.id === undefined) === (to.id === undefined))
-      throw new CliError('one of the two is ID:PATH in a sandbox, the other a path on this machine');
+      throw new UserError('one of the two is ID:PATH in a sandbox, the other a path on this machine');
     if (from.id === undefined && maxSize !== undefined)
-      throw new CliError('--max-size is for a copy out of a sandbox');
+      throw new UserError('--max-size is for a copy out of a sandbox');
     const id = (from.id ?? to.id) as string;
     const { connection, ...found } = await findReference('sandbox', id, flags);
     const { bytes, leftOut } = await untilInterrupted(async (signal) => {
@@ -89,10 +89,10 @@ async function copy(
     else await copyIn(sandbox, from, to, { user, signal, transfer });
   } catch (error) {
     // A file is missing, not the sandbox, and a list of sandboxes does not help.
-    if (error instanceof NotFoundError) throw new CliError(error.message);
+    if (error instanceof NotFoundError) throw new UserError(error.message);
     const isTooLarge = error instanceof SandboxError && error.code === 'too_large';
     throw isTooLarge
-      ? new CliError(`${from} has more than --max-size, which is ${maxSize} MiB`)
+      ? new UserError(`${from} has more than --max-size, which is ${maxSize} MiB`)
       : await explainCall(error, { sandbox, user });
   }
   if (leftOut > MOST_NAMED) transfer.interject(() => report(`${leftOut - MOST_NAMED} more are left out`));

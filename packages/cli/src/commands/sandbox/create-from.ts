@@ -1,7 +1,7 @@
 import { NotFoundError, Sandbox, type SandboxOptions, snapshots } from '@skerry/sdk';
 import { build, Template, templates } from '@skerry/sdk/template';
+import { UserError } from '@skerry/server/user-error';
 import { closest, distance } from 'fastest-levenshtein';
-import { CliError } from '../../cli-error.ts';
 import type { Connection } from '../../connection.ts';
 import { completeAll } from '../../find-reference.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
@@ -13,7 +13,7 @@ export type CreateOptions = SandboxOptions & Connection & { template: string };
 
 /**
  * Creates a sandbox, by `create` if there is one. A ready-made template that the server does not have yet is built first, with its progress on stderr. Rejects
- * with `CliError` for another name that the server does not know, and names the one that was probably meant.
+ * with `UserError` for another name that the server does not know, and names the one that was probably meant.
  */
 export async function createFrom(
   options: CreateOptions,
@@ -50,7 +50,7 @@ async function toUnknown(error: NotFoundError, { template, ...connection }: Crea
   const meant = closest(template, [...new Set([...names, ...readyMadeNames])]);
   return distance(template, meant) > MAX_DISTANCE
     ? error
-    : new CliError(`there is no template "${template}": did you mean "${meant}"?`);
+    : new UserError(`there is no template "${template}": did you mean "${meant}"?`);
 }
 
 /** The name that a user of this server types, without what is the default. */

@@ -1,6 +1,6 @@
 import { Sandbox } from '@skerry/sdk';
+import { UserError } from '@skerry/server/user-error';
 import { Command, Option } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
@@ -58,7 +58,7 @@ itself fails.`,
     // Every word after the id belongs to the command, and `--` is kept too.
     const words = passed[0] === '--' ? passed.slice(1) : passed;
     if (passed[0]?.startsWith('-') && passed[0] !== '--') throw toMisplacedOption(id, passed);
-    if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or use --tty');
+    if (words.length === 0 && !flags.tty) throw new UserError('name a command after --, or use --tty');
     const found = await findReference('sandbox', id, flags);
     const sandbox = await Sandbox.connect(found.id, found.connection);
     process.exitCode = flags.detach
@@ -84,10 +84,10 @@ async function startDetached(
 }
 
 /** Refuses a command that begins with a dash unless it stands after `--`. */
-function toMisplacedOption(id: string, passed: string[]): CliError {
+function toMisplacedOption(id: string, passed: string[]): UserError {
   const end = passed.indexOf('--');
   const options = end === -1 ? passed : passed.slice(0, end);
   const command = end === -1 ? ['COMMAND'] : passed.slice(end + 1);
   const line = quoteWords(['skerry', 'sandbox', 'exec', ...options, id, '--', ...command]);
-  return new CliError(`options come before the id: ${line}`);
+  return new UserError(`options come before the id: ${line}`);
 }

@@ -1,6 +1,6 @@
 import { type ConnectionOptions, NotFoundError, Sandbox } from '@skerry/sdk';
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReferences } from '../../find-reference.ts';
 import { printLine, report } from '../../output/print.ts';
@@ -18,7 +18,7 @@ export function killSandboxCommand({ name = 'kill', alias = 'rm' } = {}): Comman
       .option('--all', 'every sandbox of the API key, paused ones too; prints their ids')
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], { all, json, ...flags }: Flags) => {
-    if (all ? ids.length > 0 : ids.length === 0) throw new CliError('name the sandboxes, or give --all');
+    if (all ? ids.length > 0 : ids.length === 0) throw new UserError('name the sandboxes, or give --all');
     const { connection, ids: named } = await findReferences('sandbox', ids, flags);
     const toJson = json ? (killed: boolean) => ({ killed }) : undefined;
     if (!all) {

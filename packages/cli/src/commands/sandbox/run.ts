@@ -1,6 +1,6 @@
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
 import { beforeBrokenPipe } from '../../broken-pipe.ts';
-import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { withOwnFailureStatus } from '../own-failure.ts';
 import { MAX_TIME_TO_LIVE, parseTimeToLive } from '../parse-duration.ts';
@@ -55,7 +55,7 @@ itself fails.`,
   );
   return withOwnFailureStatus(command).action(async (_template: unknown, _words: unknown, flags: Flags) => {
     const { template = flags.template ?? 'base', words } = parseRunWords(command.args, process.argv);
-    if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or use --tty');
+    if (words.length === 0 && !flags.tty) throw new UserError('name a command after --, or use --tty');
     const sandbox = await createFrom({
       ...(await resolveConnection(flags)),
       template,

@@ -1,6 +1,6 @@
 import { Sandbox } from '@skerry/sdk';
+import { UserError } from '@skerry/server/user-error';
 import { Command, InvalidArgumentError } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
@@ -31,11 +31,11 @@ export function sandboxUrlCommand(): Command {
       .option('--json', 'one JSON object'),
   ).action(async (id: string, port: number, flags: Flags) => {
     if (flags.for !== undefined && !flags.private)
-      throw new CliError('--for is the time of a link: give --private too');
+      throw new UserError('--for is the time of a link: give --private too');
     const found = await findReference('sandbox', id, flags);
     const sandbox = await Sandbox.connect(found.id, found.connection);
     if (flags.private && sandbox.trafficAccessToken === undefined)
-      throw new CliError('the ports of this sandbox are public: leave out --private');
+      throw new UserError('the ports of this sandbox are public: leave out --private');
     const lifetime = flags.for === undefined ? {} : { expiresInMs: flags.for * 1000 };
     const url = flags.private ? await sandbox.getPrivateUrl(port, lifetime) : sandbox.getUrl(port);
     if (flags.json) printJson({ sandboxId: sandbox.sandboxId, port, url });

@@ -1,6 +1,6 @@
 import type { ImageRule } from '@skerry/images/image-map';
+import type { BuildOptions } from '@skerry/server';
 import type { Command } from 'commander';
-import type { BuildOptions } from '../../serving/build-options.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseDuration } from '../parse-duration.ts';
 import { parseImageRules } from '../parse-image-rule.ts';

@@ -1,5 +1,5 @@
+import { UserError } from '@skerry/server/user-error';
 import type { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { OPTION_GROUPS } from './option-groups.ts';
 
 /** Paths of a certificate, its private key and its authority. */
@@ -19,9 +19,9 @@ export const withCredentialOptions = (command: Command): Command =>
     .option('--key <file>', 'private key of that certificate, which only its owner may read')
     .option('--ca <file>', 'certificate of the authority that has signed those of both sides');
 
-/** Throws `CliError` when one of them is missing. */
+/** Throws `UserError` when one of them is missing. */
 export function toCredentialFiles({ cert, key, ca }: CredentialFlags): CredentialFiles {
   if (cert === undefined || key === undefined || ca === undefined)
-    throw new CliError('--cert, --key and --ca are needed: "skerry node cert" makes the files');
+    throw new UserError('--cert, --key and --ca are needed: "skerry node cert" makes the files');
   return { cert, key, ca };
 }

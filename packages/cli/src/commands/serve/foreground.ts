@@ -1,9 +1,9 @@
+import type { HostOptions } from '@skerry/server';
+import { createLog, type LogLevel, logLevels } from '@skerry/server/log';
 import { type Command, Option } from 'commander';
 import { toSignalStatus } from '../../exit-status.ts';
-import { createLog, type LogLevel, logLevels } from '../../log/log.ts';
 import { printJson, printLines } from '../../output/print.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
-import type { HostOptions } from '../../serving/host.ts';
 import { OPTION_GROUPS } from './option-groups.ts';
 
 /** The flags of `withForegroundOptions`. */

@@ -1,7 +1,7 @@
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { type BaseContents, baseContents } from '@skerry/images/base-contents';
+import type { HostOptions } from '@skerry/server';
 import { type Command, Option } from 'commander';
-import type { HostOptions } from '../../serving/host.ts';
 import { parseCount } from '../parse-count.ts';
 import { findNpm } from './find-npm.ts';
 import { OPTION_GROUPS } from './option-groups.ts';

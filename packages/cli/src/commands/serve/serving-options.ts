@@ -1,6 +1,6 @@
+import type { ServingOptions } from '@skerry/server';
+import { dataFolderDefault, defaultDataFolder } from '@skerry/server/data-folder';
 import { type Command, Option } from 'commander';
-import { dataFolderDefault, defaultDataFolder } from '../../data-folder.ts';
-import type { ServingOptions } from '../../serving/serve.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { parsePort } from '../parse-port.ts';
@@ -67,7 +67,7 @@ export const withServingOptions = (
 export async function toServingOptions(
   flags: ServingFlags,
 ): Promise<Omit<ServingOptions, 'log' | 'logsAccess'>> {
-  const { parseDatabase, readDatabaseFile } = await import('../../database/database.ts');
+  const { parseDatabase, readDatabaseFile } = await import('@skerry/server/database');
   const databaseUrl = flags.databaseFile
     ? readDatabaseFile(flags.databaseFile)
     : flags.database && parseDatabase(flags.database);

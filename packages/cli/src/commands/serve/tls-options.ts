@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
+import type { TlsOptions } from '@skerry/server';
+import { UserError } from '@skerry/server/user-error';
 import { type Command, Option } from 'commander';
-import { CliError } from '../../cli-error.ts';
-import type { TlsOptions } from '../../serving/tls/tls-options.ts';
 import { parseDuration } from '../parse-duration.ts';
 import { parsePort } from '../parse-port.ts';
 import { OPTION_GROUPS } from './option-groups.ts';
@@ -37,14 +37,14 @@ export const withTlsOptions = (command: Command): Command =>
     )
     .option('--hsts <time>', 'tell browsers to use TLS alone for so long', parseDuration);
 
-/** What those flags mean. Throws `CliError` for flags that do not go together. */
+/** What those flags mean. Throws `UserError` for flags that do not go together. */
 export const toTlsOptions = (flags: TlsFlags): TlsOptions => {
   const { tlsCert: cert, tlsKey: key } = flags;
   if ((cert === undefined) !== (key === undefined))
-    throw new CliError('--tls-cert and --tls-key go together');
-  if (flags.hsts !== undefined && cert === undefined) throw new CliError('--hsts needs --tls-cert');
+    throw new UserError('--tls-cert and --tls-key go together');
+  if (flags.hsts !== undefined && cert === undefined) throw new UserError('--hsts needs --tls-cert');
   if (flags.httpRedirect !== undefined && cert === undefined)
-    throw new CliError('--http-redirect needs --tls-cert');
+    throw new UserError('--http-redirect needs --tls-cert');
   return {
     ...(cert && key ? { tls: { cert: resolve(cert), key: resolve(key) } } : {}),
     allowsPlainHttp: flags.plainHttp ?? false,

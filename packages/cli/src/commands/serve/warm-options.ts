@@ -1,5 +1,6 @@
+import type { WarmCounts } from '@skerry/server';
+import { UserError } from '@skerry/server/user-error';
 import type { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { parseCount } from '../parse-count.ts';
 import { OPTION_GROUPS } from './option-groups.ts';
 
@@ -7,14 +8,6 @@ import { OPTION_GROUPS } from './option-groups.ts';
 export interface WarmFlags {
   warmMin: number;
   warmMax?: number;
-}
-
-/** How many sandboxes are started in advance on each machine. */
-export interface WarmCounts {
-  /** Of the base template, always. */
-  min: number;
-  /** Under recent demand. */
-  max: number;
 }
 
 /** Adds the flags of a command whose server starts sandboxes in advance; `where` ends the sentence of each. */
@@ -33,8 +26,8 @@ export const withWarmOptions = (command: Command, where = ''): Command =>
       parseCount,
     );
 
-/** What those flags mean. Throws `CliError` when the least is above the most. */
+/** What those flags mean. Throws `UserError` when the least is above the most. */
 export function toWarmCounts({ warmMin: min, warmMax: max = min }: WarmFlags): WarmCounts {
-  if (min > max) throw new CliError(`--warm-min ${min} is more than --warm-max ${max}`);
+  if (min > max) throw new UserError(`--warm-min ${min} is more than --warm-max ${max}`);
   return { min, max };
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { storage } from '@skerry/sdk';
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { formatBytes } from '../../output/format-bytes.ts';
 import { printJson, printLine, printLines } from '../../output/print.ts';
@@ -53,10 +53,10 @@ export function pruneStorageCommand(): Command {
   });
 }
 
-/** Rejects with `CliError` where there is no terminal to ask on. */
+/** Rejects with `UserError` where there is no terminal to ask on. */
 async function confirm(all: boolean): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new CliError('this asks before it removes anything: give --force where there is no terminal');
+    throw new UserError('this asks before it removes anything: give --force where there is no terminal');
   const what = all ? `${USUAL}, the cache of builds, and all built templates that nothing uses` : USUAL;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

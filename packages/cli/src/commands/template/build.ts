@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { build, Template, type TemplateBuilder } from '@skerry/sdk/template';
+import { UserError } from '@skerry/server/user-error';
 import { Command, Option } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
 import { findDockerCredentials } from '../../registry-credentials/find-credentials.ts';
@@ -54,7 +54,7 @@ export function buildTemplateCommand(): Command {
       .option('--json', 'one JSON object a line: each line of the log, then the result'),
   ).action(async (given: string | undefined, context: string, flags: Flags) => {
     const name = given ?? flags.readyMade;
-    if (name === undefined) throw new CliError('the template needs a name');
+    if (name === undefined) throw new UserError('the template needs a name');
     const template = toTemplate(context, flags);
     const handle = build(template, name, {
       ...(await resolveConnection(flags)),
@@ -76,17 +76,17 @@ function toTemplate(context: string, { file, from, readyMade, buildArg, ...flags
   const options = { buildArgs: buildArg, target, platform, fetchUrls: true };
   if (readyMade !== undefined) {
     if (file !== undefined || from !== undefined)
-      throw new CliError('--ready-made does not go with --file and --from');
+      throw new UserError('--ready-made does not go with --file and --from');
     return Template.fromDockerfile(findReadyMade(readyMade), options);
   }
   if (from !== undefined) {
     if (file !== undefined || buildArg || target !== undefined || platform !== undefined)
-      throw new CliError('--from does not go with --file, --build-arg, --target and --platform');
+      throw new UserError('--from does not go with --file, --build-arg, --target and --platform');
     return Template().fromImage(from);
   }
   const path = file ?? join(context, 'Dockerfile');
   if (!existsSync(path))
-    throw new CliError(`no file ${path}: name a Dockerfile with --file, or an image with --from`);
+    throw new UserError(`no file ${path}: name a Dockerfile with --file, or an image with --from`);
   return Template.fromDockerfile(path, options);
 }
 

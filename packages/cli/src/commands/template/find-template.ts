@@ -1,10 +1,10 @@
 import { type TemplateInfo, templates } from '@skerry/sdk/template';
-import { CliError } from '../../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import type { Connection } from '../../connection.ts';
 import { complete, toReferable } from '../../find-reference.ts';
 
 /**
- * The template with that name, with or without namespace, or whose id begins so. Rejects with `CliError` when there is none, and when
+ * The template with that name, with or without namespace, or whose id begins so. Rejects with `UserError` when there is none, and when
  * there are several.
  */
 export async function findTemplate(text: string, connection: Connection): Promise<TemplateInfo> {
@@ -14,5 +14,5 @@ export async function findTemplate(text: string, connection: Connection): Promis
     [templateId, ...aliases, ...names].includes(name),
   );
   if (found) return found;
-  throw new CliError(`no template ${text}`);
+  throw new UserError(`no template ${text}`);
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { findLocations } from '../../locations.ts';
+import { findLocations } from '@skerry/server/locations';
 
 /** The templates whose Dockerfiles come with the command. */
 export const readyMadeNames: readonly string[] = ['base', 'base-minimal', 'coding-agent', 'node', 'python'];

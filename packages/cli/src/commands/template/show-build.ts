@@ -5,7 +5,7 @@ import {
   type TemplateBuild,
   TemplateBuildError,
 } from '@skerry/sdk/template';
-import { CliError } from '../../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { toSignalStatus } from '../../exit-status.ts';
 import { printJson, printLine } from '../../output/print.ts';
 import type { ProgressLine } from '../../output/progress-line.ts';
@@ -21,7 +21,7 @@ export interface FollowOptions {
 
 /**
  * Shows the log of a build, each step with its title, its lines below and the time that it took. Resolves with the template; rejects
- * with `CliError` when the build fails or is canceled, and as `TemplateBuild.result` otherwise. SIGINT, SIGTERM and SIGHUP cancel the
+ * with `UserError` when the build fails or is canceled, and as `TemplateBuild.result` otherwise. SIGINT, SIGTERM and SIGHUP cancel the
  * build, and the status of this process is that of shells for the signal.
  */
 export async function followBuild(handle: TemplateBuild, options: FollowOptions): Promise<BuildResult> {
@@ -37,8 +37,8 @@ export async function followBuild(handle: TemplateBuild, options: FollowOptions)
     return result;
   } catch (error) {
     line[Symbol.dispose]();
-    if (await canceling.isCanceled()) throw new CliError('the build was canceled');
-    throw error instanceof TemplateBuildError ? new CliError(toFailure(error)) : error;
+    if (await canceling.isCanceled()) throw new UserError('the build was canceled');
+    throw error instanceof TemplateBuildError ? new UserError(toFailure(error)) : error;
   }
 }
 

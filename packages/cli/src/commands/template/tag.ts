@@ -1,6 +1,6 @@
 import { templates } from '@skerry/sdk/template';
+import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReference } from '../../find-reference.ts';
 import { printJson, printLine } from '../../output/print.ts';
@@ -17,7 +17,7 @@ export function tagTemplateCommand(): Command {
       .option('-d, --delete', 'remove the tags')
       .option('--json', 'one JSON object a line'),
   ).action(async (text: string, tags: string[], { delete: remove, json, ...flags }: Flags) => {
-    if (remove && tags.length === 0) throw new CliError('name the tags to remove');
+    if (remove && tags.length === 0) throw new UserError('name the tags to remove');
     const { id: template, connection } = await findReference('template', text, flags);
     if (remove) await templates.removeTags(template, tags, connection);
     else if (tags.length > 0) await templates.addTags(template, tags, connection);

@@ -31,7 +31,7 @@ export function initTlsCommand(): Command {
     .option('--json', 'one JSON object')
     .action(async ({ dir, domain, days, renew = false, json }: InitFlags) => {
       // The library is loaded by this command alone.
-      const { initTls } = await import('../../certificates/init-tls.ts');
+      const { initTls } = await import('@skerry/server/certificates');
       const files = await initTls({ dir, domain, days, renew });
       if (json) printJson(files);
       else printLines(toTrustHelp(files));

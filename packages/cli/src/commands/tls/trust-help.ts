@@ -1,4 +1,4 @@
-import type { TlsFiles } from '../../certificates/init-tls.ts';
+import type { TlsFiles } from '@skerry/server/certificates';
 import { quoteWord } from '../sandbox/attached/quote-words.ts';
 
 /** The lines that a user reads of new files: how the server uses them, and how each system trusts the authority. */

@@ -1,6 +1,6 @@
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { findLevelObstacle, hasLevelWorked } from '@skerry/runtime';
-import { currentRootlessState } from '../../current-rootless-state.ts';
+import { currentRootlessState } from '@skerry/server/host';
 
 /** What a level is for: the words of the first lines of README.md. */
 const purposes: Record<IsolationLevel, string> = {

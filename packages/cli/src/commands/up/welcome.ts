@@ -1,4 +1,4 @@
-import type { ServerAddress } from '../../data-folder.ts';
+import type { ServerAddress } from '@skerry/server/data-folder';
 import { quoteWord } from '../sandbox/attached/quote-words.ts';
 import type { Invocation } from './invocation.ts';
 

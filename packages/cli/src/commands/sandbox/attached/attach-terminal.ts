@@ -1,5 +1,5 @@
 import type { Sandbox } from '@skerry/sdk';
-import { CliError } from '../../../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { toExitStatus } from '../../../exit-status.ts';
 import { enterRawMode } from './raw-mode.ts';
 
@@ -33,7 +33,7 @@ const show = (bytes: Uint8Array): Promise<void> | void => {
  */
 export async function attachTerminal(sandbox: Sandbox, options: TerminalOptions): Promise<number> {
   if (!stdin.isTTY || !stdout.isTTY)
-    throw new CliError('standard input and output must be a terminal for --tty');
+    throw new UserError('standard input and output must be a terminal for --tty');
   const handle = await sandbox.pty.create({
     ...sizeOf(),
     ...options,

@@ -1,5 +1,5 @@
 import { type Sandbox, SandboxError } from '@skerry/sdk';
-import { CliError } from '../../../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 
 /**
  * What a user reads of an error of a call to the agent of a sandbox: that the sandbox has no such user, or when and why it ended or
@@ -12,12 +12,12 @@ export async function explainCall(
   if (!(error instanceof SandboxError)) return error;
   // The token of the sandbox comes from the service, so it is the user that the agent refuses.
   if (error.code === 'unauthenticated' && user !== undefined)
-    return new CliError(`the sandbox has no user "${user}"`);
+    return new UserError(`the sandbox has no user "${user}"`);
   if (error.code !== 'sandbox_unavailable') return error;
   try {
     const { state, sandboxId } = await sandbox.getInfo();
     return state === 'paused'
-      ? new CliError(`the sandbox was paused meanwhile: "skerry sandbox resume ${sandboxId}" resumes it`)
+      ? new UserError(`the sandbox was paused meanwhile: "skerry sandbox resume ${sandboxId}" resumes it`)
       : error;
   } catch (reason) {
     return reason;

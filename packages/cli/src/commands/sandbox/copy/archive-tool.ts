@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
 import { CommandExitError, type Sandbox } from '@skerry/sdk';
-import { CliError } from '../../../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { HELPER_TAG } from '../attached/helper-tag.ts';
 import { quoteWords } from '../attached/quote-words.ts';
 import type { CopyOptions } from './copy-options.ts';
@@ -13,7 +13,7 @@ export const temporaryPath = (folder = '/tmp'): string => posix.join(folder, `.s
 
 /**
  * Runs a program of the sandbox on a path to its end, without limit of time. A relative path begins in the home, as those of files do.
- * Throws `CliError` with what it complained about.
+ * Throws `UserError` with what it complained about.
  */
 export async function runTool(
   sandbox: Sandbox,
@@ -26,7 +26,7 @@ export async function runTool(
     await sandbox.commands.run(quoteWords(words), { ...options, cwd, timeoutMs: 0, tag: HELPER_TAG });
   } catch (error) {
     if (!(error instanceof CommandExitError)) throw error;
-    throw new CliError(`in the sandbox: ${error.stderr.trim() || error.message}`);
+    throw new UserError(`in the sandbox: ${error.stderr.trim() || error.message}`);
   }
 }
 
@@ -35,7 +35,7 @@ const FIND_OBSTACLE = `p=$1
 while [ ! -e "$p" ]; do case $p in */*) p=\${p%/*}; p=\${p:-/};; *) p=.;; esac; done
 [ -w "$p" ] || { echo "no right to write to $p: --user root has it" >&2; exit 1; }`;
 
-/** Throws `CliError` when the user may not write the path. The agent writes files for every user, and would not refuse it. */
+/** Throws `UserError` when the user may not write the path. The agent writes files for every user, and would not refuse it. */
 export const requireWritable = (sandbox: Sandbox, path: string, options: ToolOptions): Promise<void> =>
   runTool(sandbox, { words: ['sh', '-c', FIND_OBSTACLE, 'sh', path], path }, options);
 

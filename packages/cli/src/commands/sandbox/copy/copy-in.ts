@@ -3,8 +3,8 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, join, posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { NotFoundError, type Sandbox } from '@skerry/sdk';
+import { UserError } from '@skerry/server/user-error';
 import { create } from 'tar';
-import { CliError } from '../../../cli-error.ts';
 import { discard, requireWritable, runTool, temporaryPath } from './archive-tool.ts';
 import type { CopyOptions } from './copy-options.ts';
 
@@ -21,7 +21,8 @@ export async function copyIn(
 ): Promise<void> {
   const path = resolve(source);
   const facts = await stat(path);
-  if (!facts.isFile() && !facts.isDirectory()) throw new CliError(`${source} is neither a file nor a folder`);
+  if (!facts.isFile() && !facts.isDirectory())
+    throw new UserError(`${source} is neither a file nor a folder`);
   const target = await findTarget(sandbox, basename(path), destination, options);
   await requireWritable(sandbox, target.path, options);
   if (facts.isFile()) await copyFileIn(sandbox, { path, facts, target }, options);

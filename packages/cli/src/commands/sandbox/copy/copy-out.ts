@@ -4,7 +4,7 @@ import { dirname, join, posix, resolve } from 'node:path';
 import { Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Sandbox } from '@skerry/sdk';
-import { CliError } from '../../../cli-error.ts';
+import { UserError } from '@skerry/server/user-error';
 import { writeWhole } from '../../../output/write-whole.ts';
 import { discard, runTool, temporaryPath } from './archive-tool.ts';
 import type { CopyOptions } from './copy-options.ts';
@@ -36,14 +36,14 @@ export async function copyOut(
   const check = async (): Promise<void> => {
     const now = await sandbox.files.getInfo(source, { user, signal });
     if (now.type !== type)
-      throw new CliError(`${source} was a ${type} and is now a ${now.type}: it was not copied`);
+      throw new UserError(`${source} was a ${type} and is now a ${now.type}: it was not copied`);
   };
   if (type === 'file') {
     options.transfer.expect(sizeBytes);
     const fileMode = mode & 0o111 ? 0o777 : 0o666;
     await copyFileOut(sandbox, { source, target, fileMode, check }, options);
   } else if (type === 'directory') await copyFolderOut(sandbox, { path, target, check }, options);
-  else throw new CliError(`${source} is neither a file nor a folder`);
+  else throw new UserError(`${source} is neither a file nor a folder`);
 }
 
 /** Rejects before anything is asked of the sandbox where this process may not write. */
@@ -52,7 +52,7 @@ async function findTarget(source: string, destination: string): Promise<string> 
   const there = await stat(destination).catch(() => undefined);
   const name = posix.basename(source);
   if (there?.isDirectory() && ['', '.', '..'].includes(name))
-    throw new CliError(`"${source}" has no name for a copy in a folder: end the destination with one`);
+    throw new UserError(`"${source}" has no name for a copy in a folder: end the destination with one`);
   const target = resolve(there?.isDirectory() ? join(destination, name) : destination);
   await access(dirname(target), constants.W_OK | constants.X_OK);
   return target;

@@ -93,7 +93,7 @@ it.each<[what: string, archive: Buffer]>([
   ['is none', Buffer.from('no archive'.repeat(100))],
 ])('refuses an archive that %s, and writes nothing outside', async (_what, archive) => {
   await expect(unpacked(archive)).rejects.toMatchObject({
-    name: 'CliError',
+    name: 'UserError',
     message: expect.stringMatching(/^the archive of the sandbox is refused: /),
   });
   expect(existsSync(join(tmpdir(), 'above'))).toBe(false);

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Writable } from 'node:stream';
+import { UserError } from '@skerry/server/user-error';
 import { extract, type ReadEntry, type Unpack } from 'tar';
-import { CliError } from '../../../cli-error.ts';
 
 /** Called with the path of an entry, and why it is left out. */
 export type LeftOut = (path: string, reason: string) => void;
@@ -28,7 +28,7 @@ export function unpack(folder: string, onLeftOut: LeftOut): Writable {
     }
     if (entry.mode !== undefined) entry.mode &= PERMISSIONS;
     const isFolderItself = path === '.' || path === './';
-    if (isFolderItself && entry.type !== 'Directory') stream.abort(new CliError('the folder is not one'));
+    if (isFolderItself && entry.type !== 'Directory') stream.abort(new UserError('the folder is not one'));
     return !isFolderItself;
   };
   // node-tar strips "/", refuses "..", and writes through no symbolic link.
@@ -47,7 +47,7 @@ export function unpack(folder: string, onLeftOut: LeftOut): Writable {
 /** Returns the error for a user where the archive is at fault: node-tar gives such an error a code of its own. */
 export const toArchiveError = (error: unknown): unknown =>
   error instanceof Error && 'tarCode' in error && !('syscall' in error)
-    ? new CliError(`the archive of the sandbox is refused: ${error.message}`, { cause: error })
+    ? new UserError(`the archive of the sandbox is refused: ${error.message}`, { cause: error })
     : error;
 
 function findReason(
