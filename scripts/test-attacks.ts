@@ -28,7 +28,7 @@ const { status, report } = await runVitest<Report>([
   `${drivers}/check-file-system.driver.test.ts`,
   `${drivers}/oci/container/null-device.driver.test.ts`,
   `${drivers}/oci/criu/images/require-confined.driver.test.ts`,
-  `${drivers}/oci/snapshots/stored/stored-snapshots.driver.long.test.ts`,
+  `${drivers}/oci/snapshots/blob-copies/snapshot-copies.driver.long.test.ts`,
 ]);
 const tests = (report?.testResults ?? []).flatMap(({ assertionResults }) => assertionResults);
 const tried: TriedAttack[] = tests.flatMap(({ status: outcome, meta }) =>

@@ -15,7 +15,7 @@ const pauseOnB = async (): Promise<string> => {
   expect(await nodeOf(id)).toBe('b');
   return id;
 };
-const isStored = async (id: string): Promise<boolean> => {
+const hasBlobCopy = async (id: string): Promise<boolean> => {
   const row = await fleet.store.findSandbox(id);
   return row !== undefined && (await fleet.plane.copier?.find(row)) !== undefined;
 };
@@ -27,14 +27,14 @@ describe('a paused sandbox', () => {
   it('is stored behind the pause, and its copy is removed when it runs or is killed', async () => {
     await start(['a', 'b']);
     const id = await pauseOnB();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     expect(at('b').runtime.snapshotIds.size).toBe(0);
     expect(logged('a paused sandbox is in the blob store')).toBe(1);
     await connect(id);
     expect(await nodeOf(id)).toBe('b');
     await expect.poll(() => fleet.copies.ids.size).toBe(0);
     await fleet.plane.pauser.pause(id, 'memory');
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     await fleet.plane.lifecycle.kill(id);
     await expect.poll(() => fleet.copies.ids.size).toBe(0);
   });
@@ -55,14 +55,14 @@ describe('a paused sandbox', () => {
     expect(await stateOf(id)).toBe('paused');
     fleet.copies.problem = undefined;
     at('b').up();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     expect(fleet.plane.copier?.problemOf(id)).toBeUndefined();
   });
 
   it('resumes on another node when its own does not answer, and is stopped there when that is back', async () => {
     await start(['a', 'b']);
     const id = await pauseOnB();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     at('b').down();
     const { wasPaused } = await connect(id);
     expect(wasPaused).toBe(true);
@@ -84,7 +84,7 @@ describe('a paused sandbox', () => {
   it('stays paused, with 503, while the blob store cannot be read', async () => {
     await start(['a', 'b']);
     const id = await pauseOnB();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     at('b').down();
     fleet.copies.problem = new RuntimeError('unavailable', 'the bucket does not answer');
     const message = 'what it begins with cannot be read from the blob store now';
@@ -101,7 +101,7 @@ describe('a paused sandbox', () => {
   it('resumes elsewhere when its node lacks its files, and is not lost for that', async () => {
     await start(['a', 'b']);
     const id = await pauseOnB();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     await at('b').runtime.vanish(id);
     await fleet.plane.nodeEvents.settle('b');
     expect(await stateOf(id)).toBe('paused');
@@ -113,7 +113,7 @@ describe('a paused sandbox', () => {
     await start(['a', 'b']);
     fleet.copies.kernels.set('a', '6.12');
     const id = await pauseOnB();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     at('b').down();
     await expect(connect(id)).rejects.toMatchObject({
       status: 503,
@@ -139,9 +139,9 @@ describe('a paused sandbox', () => {
     release();
     await stopped;
     fleet.copies.held = undefined;
-    expect(await isStored(id)).toBe(false);
+    expect(await hasBlobCopy(id)).toBe(false);
     await start(['a', 'b']);
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     expect(fleet.copies.ids.size).toBe(1);
     expect(at('b').runtime.snapshotIds.size).toBe(0);
   });
@@ -149,7 +149,7 @@ describe('a paused sandbox', () => {
   it('outlives its node that is forgotten', async () => {
     await start(['a', 'b']);
     const id = await pauseOnB();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     at('b').down();
     await fleet.hosts.nodes.forget('b', fleet.plane.nodeEvents.abandon);
     expect([await stateOf(id), await nodeOf(id)]).toEqual(['paused', null]);
@@ -176,7 +176,7 @@ describe('a snapshot', () => {
     const source = await pauseOnB();
     const request = { kind: 'filesystem', name: null, tag: 'default' } as const;
     const { id } = await fleet.plane.snapshotter.create(source, request);
-    const stored = () => fleet.store.findStored({ snapshotId: id });
+    const stored = () => fleet.store.findBlobCopy({ snapshotId: id });
     await expect.poll(stored).toBeDefined();
     const copy = (await stored())?.id ?? '';
     expect(copy).not.toBe(id);
@@ -268,13 +268,13 @@ describe('the blob store', () => {
     await fleet.copies.blobs.writeImage('stray', { body: Readable.from([Buffer.from('x')]), signal });
     await start(['a', 'b']);
     const id = await pauseOnB();
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     const listIds = async (): Promise<string[]> => {
       const ids: string[] = [];
       for await (const found of fleet.copies.blobs.listIds({ signal })) ids.push(found);
       return ids;
     };
-    await expect.poll(listIds).toEqual(await fleet.store.listStoredIds());
-    expect(await isStored(id)).toBe(true);
+    await expect.poll(listIds).toEqual(await fleet.store.listBlobCopyIds());
+    expect(await hasBlobCopy(id)).toBe(true);
   });
 });

@@ -9,9 +9,9 @@ import type { Ids } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotter } from '../sandboxes/snapshotter.ts';
 import type { Transitions } from '../sandboxes/transitions.ts';
+import type { BlobCopyRow, CopyResult, CopySubject, MissingCopy } from '../store/blob-copies/copy-rows.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { StoredResult, StoredRow, StoredSubject, Unstored } from '../store/stored/stored-rows.ts';
 import { createCopyCollector } from './copy-collector.ts';
 import { createRetries } from './retries.ts';
 
@@ -27,7 +27,7 @@ export interface Copier {
   /** Stores a ready snapshot that is to be kept in the blob store; otherwise as `store` does. */
   storeSnapshot(id: string): Promise<boolean>;
   /** The complete copy of the present pause of a sandbox. */
-  find(row: Pick<SandboxRow, 'id' | 'pausedAt'>): Promise<StoredRow | undefined>;
+  find(row: Pick<SandboxRow, 'id' | 'pausedAt'>): Promise<BlobCopyRow | undefined>;
   /** Why a sandbox, a snapshot or an image could not be stored at the last attempt. */
   problemOf(id: string): string | undefined;
   /** Whether something of a node is being stored. */
@@ -57,7 +57,7 @@ const COPIES_AT_A_TIME = 2;
 interface Work {
   /** The id of the copy. */
   readonly id: string;
-  readonly subject: Unstored;
+  readonly subject: MissingCopy;
   readonly abort: AbortController;
   readonly over: Promise<void>;
 }
@@ -74,7 +74,7 @@ export const createCopier = (options: CopierOptions): Copier => {
   let isWanted = false;
   let round: Promise<void> | undefined;
 
-  const copy = async (id: string, subject: Unstored, signal: AbortSignal): Promise<StoredResult> => {
+  const copy = async (id: string, subject: MissingCopy, signal: AbortSignal): Promise<CopyResult> => {
     switch (subject.kind) {
       case 'image':
         return copies.storeImage({ id, digest: subject.id }, { signal });
@@ -92,17 +92,17 @@ export const createCopier = (options: CopierOptions): Copier => {
     }
   };
 
-  const work = async (id: string, subject: Unstored, signal: AbortSignal): Promise<void> => {
+  const work = async (id: string, subject: MissingCopy, signal: AbortSignal): Promise<void> => {
     const begunAt = clock.elapsed();
     const what = describe(subject);
     const names = toNames(subject);
     let isBegun = false;
     try {
       const lease = toLease(subject);
-      await store.beginStored({ id, of: toStoredSubject(subject), lease, createdAt: clock.now() });
+      await store.beginBlobCopy({ id, of: toCopySubject(subject), lease, createdAt: clock.now() });
       isBegun = true;
       const result = await copy(id, subject, signal);
-      if (!(await store.finishStored(id, result))) throw conflict('the copy is being removed');
+      if (!(await store.finishBlobCopy(id, result))) throw conflict('the copy is being removed');
       problems.delete(subject.id);
       const { sizeBytes } = result;
       const tookMs = Math.round(clock.elapsed() - begunAt);
@@ -123,7 +123,7 @@ export const createCopier = (options: CopierOptions): Copier => {
     }
   };
 
-  const begin = (subject: Unstored): Work => {
+  const begin = (subject: MissingCopy): Work => {
     const known = works.get(subject.id);
     if (known) return known;
     const id = ids.snapshotId();
@@ -149,7 +149,7 @@ export const createCopier = (options: CopierOptions): Copier => {
     return row?.state !== 'paused' || row.pausedAt !== subject.pausedAt;
   };
 
-  const mayBegin = (subject: Unstored): boolean =>
+  const mayBegin = (subject: MissingCopy): boolean =>
     (subject.kind === 'image' ? hosts.isBuilder && copies.hasNodes() : hosts.canReach(subject.node)) &&
     retries.isDue(toKey(subject)) &&
     (subject.kind !== 'sandbox' || transitions.current(subject.id) === undefined);
@@ -158,10 +158,10 @@ export const createCopier = (options: CopierOptions): Copier => {
     while (isWanted && !closing.signal.aborted) {
       isWanted = false;
       for (const one of works.values()) if (await isUseless(one)) one.abort.abort();
-      const useless = await store.retireStored((id) => [...works.values()].some((one) => one.id === id));
+      const useless = await store.retireBlobCopies((id) => [...works.values()].some((one) => one.id === id));
       await copyCollector.collect(useless);
       const idle = [...problems.keys()].filter((id) => !works.has(id));
-      const missing = await store.listUnstored();
+      const missing = await store.listMissingCopies();
       if (closing.signal.aborted) return;
       for (const subject of missing) if (mayBegin(subject)) begin(subject);
       const subjects = [...missing, ...[...works.values()].map(({ subject }) => subject)];
@@ -182,7 +182,7 @@ export const createCopier = (options: CopierOptions): Copier => {
       });
   };
 
-  const find: Copier['find'] = ({ id, pausedAt }) => store.findStored({ sandboxId: id, pausedAt });
+  const find: Copier['find'] = ({ id, pausedAt }) => store.findBlobCopy({ sandboxId: id, pausedAt });
 
   return {
     soon,
@@ -207,12 +207,14 @@ export const createCopier = (options: CopierOptions): Copier => {
     },
     storeSnapshot: async (id) => {
       await works.get(id)?.over;
-      const isStored = async () => (await store.findStored({ snapshotId: id })) !== undefined;
-      if (await isStored()) return true;
-      const subject = (await store.listUnstored()).find((one) => one.kind === 'snapshot' && one.id === id);
+      const hasBlobCopy = async () => (await store.findBlobCopy({ snapshotId: id })) !== undefined;
+      if (await hasBlobCopy()) return true;
+      const subject = (await store.listMissingCopies()).find(
+        (one) => one.kind === 'snapshot' && one.id === id,
+      );
       if (closing.signal.aborted || subject === undefined || !hosts.canReach(toNode(subject))) return false;
       await begin(subject).over;
-      return isStored();
+      return hasBlobCopy();
     },
     close: async () => {
       closing.abort();
@@ -223,26 +225,26 @@ export const createCopier = (options: CopierOptions): Copier => {
   };
 };
 
-const toNode = (subject: Unstored): string | null => (subject.kind === 'image' ? null : subject.node);
+const toNode = (subject: MissingCopy): string | null => (subject.kind === 'image' ? null : subject.node);
 
 /** What this server owns while it makes a copy. */
-const toLease = (subject: Unstored): string => toNode(subject) ?? builderLease;
+const toLease = (subject: MissingCopy): string => toNode(subject) ?? builderLease;
 
-const describe = ({ kind }: Unstored): string =>
+const describe = ({ kind }: MissingCopy): string =>
   ({ sandbox: 'a paused sandbox', snapshot: 'a snapshot', image: 'the image of a template' })[kind];
 
-const toNames = (subject: Unstored): Record<string, string> => {
+const toNames = (subject: MissingCopy): Record<string, string> => {
   if (subject.kind === 'image') return { digest: subject.id };
   const { id, node } = subject;
   return subject.kind === 'sandbox' ? { sandboxId: id, node } : { snapshotId: id, node };
 };
 
-const toStoredSubject = (subject: Unstored): StoredSubject => {
+const toCopySubject = (subject: MissingCopy): CopySubject => {
   if (subject.kind === 'image') return { image: subject.id };
   if (subject.kind === 'snapshot') return { snapshotId: subject.id };
   return { sandboxId: subject.id, pausedAt: subject.pausedAt };
 };
 
 /** Names what is copied, of a sandbox one pause: a copy of the next pause is no retry. */
-const toKey = (subject: Unstored): string =>
+const toKey = (subject: MissingCopy): string =>
   subject.kind === 'sandbox' ? `${subject.id} ${subject.pausedAt}` : subject.id;

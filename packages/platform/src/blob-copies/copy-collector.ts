@@ -25,7 +25,7 @@ export const createCopyCollector = ({
   clock,
   log,
 }: {
-  store: Pick<Store, 'forgetStored' | 'listStoredIds'>;
+  store: Pick<Store, 'forgetBlobCopy' | 'listBlobCopyIds'>;
   copies: Pick<Copies, 'remove' | 'listIds'>;
   hosts: Pick<Hosts, 'isBuilder'>;
   retries: Retries;
@@ -45,7 +45,7 @@ export const createCopyCollector = ({
 
   /** A copy gets its row before its first blob: what is there without one was forgotten, and its id is not used again. */
   const removeUnknown = async (found: readonly string[]): Promise<void> => {
-    const known = new Set(await store.listStoredIds());
+    const known = new Set(await store.listBlobCopyIds());
     for (const id of found) if (!known.has(id)) await copies.remove(id, { signal });
   };
 
@@ -61,7 +61,7 @@ export const createCopyCollector = ({
       if (!retries.isDue(id)) continue;
       try {
         await copies.remove(id, { signal });
-        await store.forgetStored(id);
+        await store.forgetBlobCopy(id);
       } catch (error) {
         report(id, error);
       }

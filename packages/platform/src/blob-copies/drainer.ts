@@ -64,7 +64,7 @@ export const createDrainer = (options: DrainerOptions): Drainer => {
     await transitions.run(row.id, 'recovery', async () => {
       const instance = await findInstance(hosts, row);
       // From here on the instance is that of no sandbox: where it cannot be stopped now, a later round does that.
-      if (await store.detachStored(row.id)) await instance?.stop();
+      if (await store.detachSandbox(row.id)) await instance?.stop();
     });
   };
 
@@ -86,7 +86,7 @@ export const createDrainer = (options: DrainerOptions): Drainer => {
   /** Moves a running sandbox with its processes. It runs on, here or there, whatever fails. */
   const moveRunning = async ({ id, endAt, node }: SandboxRow): Promise<void> => {
     await pauser.pause(id, 'memory');
-    const isStored = await copier.store(id);
+    const hasBlobCopy = await copier.store(id);
     const problem = copier.problemOf(id);
     const timeoutMs = Math.max(endAt - clock.now(), LEAST_LEFT_MS);
     const former = await findInstance(hosts, { id, node });
@@ -98,7 +98,7 @@ export const createDrainer = (options: DrainerOptions): Drainer => {
       return;
     }
     throw new Error(
-      isStored
+      hasBlobCopy
         ? 'no other node can resume it now; the log of the server has the reason of each'
         : (problem ?? 'it is not in the blob store'),
     );

@@ -9,9 +9,9 @@ import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Relocation, Relocator } from '../sandboxes/relocator.ts';
 import type { Snapshotter } from '../sandboxes/snapshotter.ts';
+import type { BlobCopyRow } from '../store/blob-copies/copy-rows.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { StoredRow } from '../store/stored/stored-rows.ts';
 import type { WarmSpec } from '../warm/warm-pool.ts';
 import type { Copier } from './copier.ts';
 
@@ -40,7 +40,7 @@ export const createRelocator = (options: RelocatorOptions): Relocator => {
   const { store, hosts, copies, copier, snapshotter, rootfsOf, toSpec, limits, log } = options;
 
   /** Makes the instance on a host. */
-  const begin = async (row: SandboxRow, copy: StoredRow, host: Host): Promise<Instance> => {
+  const begin = async (row: SandboxRow, copy: BlobCopyRow, host: Host): Promise<Instance> => {
     const node = host.node ?? '';
     const rootfs = await rootfsOf(row);
     // An earlier attempt may have left one there.
@@ -92,7 +92,7 @@ export const createRelocator = (options: RelocatorOptions): Relocator => {
   const resumeOn = async (
     host: Host,
     row: SandboxRow,
-    copy: StoredRow,
+    copy: BlobCopyRow,
     how: Relocation,
   ): Promise<SandboxRow | Error> => {
     const placed = { ...row, node: host.node };

@@ -5,10 +5,10 @@ import { leaseMs, type TestServer, useServers } from '../hosts/testing/servers-f
 const servers = useServers({ hasCopies: true });
 const { start, pass, create, stateOf, runtimeOf, cut, mend } = servers;
 
-const isStored = async (id: string): Promise<boolean> => {
+const hasBlobCopy = async (id: string): Promise<boolean> => {
   const row = await servers.store.findSandbox(id);
   const { pausedAt = null } = row ?? {};
-  return (await servers.store.findStored({ sandboxId: id, pausedAt })) !== undefined;
+  return (await servers.store.findBlobCopy({ sandboxId: id, pausedAt })) !== undefined;
 };
 const nodeOf = async (id: string) => (await servers.store.findSandbox(id))?.node;
 const connect = ({ plane }: TestServer, id: string, isForwarded = false) =>
@@ -34,17 +34,17 @@ const areReady = (of: readonly TestServer[], expected = ['ready', 'ready']) =>
       return (await (of[0] as TestServer).hosts.nodes.list()).map(({ state }) => state);
     })
     .toEqual(expected);
-const pauseStored = async (server: TestServer): Promise<string> => {
+const pauseCopied = async (server: TestServer): Promise<string> => {
   const { id } = await create(server, { isForwarded: true });
   await server.plane.pauser.pause(id, 'memory');
-  await expect.poll(() => isStored(id)).toBe(true);
+  await expect.poll(() => hasBlobCopy(id)).toBe(true);
   return id;
 };
 
 describe('several servers with one blob store', () => {
   it('resume what is stored on a node that is gone at the server of another, once, whichever is asked', async () => {
     const [one, two] = await startBoth();
-    const id = await pauseStored(one);
+    const id = await pauseCopied(one);
     expect(await nodeOf(id)).toBe('a');
     cut('a');
     await areReady([two, one], ['unreachable', 'ready']);
@@ -68,8 +68,8 @@ describe('several servers with one blob store', () => {
 
   it('start one run of a sandbox that is on no node when both are asked at once', async () => {
     const [one, two] = await startBoth();
-    const id = await pauseStored(one);
-    expect(await servers.store.ownedBy('one').detachStored(id)).toBe(true);
+    const id = await pauseCopied(one);
+    expect(await servers.store.ownedBy('one').detachSandbox(id)).toBe(true);
     const asked = await Promise.allSettled([one, two].map((at) => connectAnywhere([one, two], at, id)));
     const runs = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value.row.runId] : []));
     expect(runs.length).toBeGreaterThan(0);
@@ -86,7 +86,7 @@ describe('several servers with one blob store', () => {
     const [one, two] = await startBoth();
     const { id } = await create(one, { isForwarded: true, autoResume: true });
     await one.plane.pauser.pause(id, 'memory');
-    await expect.poll(() => isStored(id)).toBe(true);
+    await expect.poll(() => hasBlobCopy(id)).toBe(true);
     cut('a');
     await areReady([two, one], ['unreachable', 'ready']);
     const { signal } = new AbortController();
@@ -100,7 +100,7 @@ describe('several servers with one blob store', () => {
 
   it('drain a node to that of another server', async () => {
     const [one, two] = await startBoth();
-    const paused = await pauseStored(one);
+    const paused = await pauseCopied(one);
     const { id: running } = await create(one, { isForwarded: true });
     await one.hosts.nodes.setCordoned('a', true);
     const { drainer } = one.plane;
@@ -121,20 +121,20 @@ describe('several servers with one blob store', () => {
     const { id } = await create(one, { isForwarded: true });
     await one.plane.pauser.pause(id, 'memory');
     await expect.poll(() => one.plane.copier?.isBusyOn('a')).toBe(true);
-    await expect.poll(async () => (await servers.store.listStoredIds()).length).toBe(1);
-    const [begun] = await servers.store.listStoredIds();
+    await expect.poll(async () => (await servers.store.listBlobCopyIds()).length).toBe(1);
+    const [begun] = await servers.store.listBlobCopyIds();
     // The first server does not notice that time has passed.
     await pass([two], [['a', 'b']]);
-    await expect.poll(() => servers.store.listStoredIds()).not.toContain(begun);
+    await expect.poll(() => servers.store.listBlobCopyIds()).not.toContain(begun);
     release();
     servers.copies.held = undefined;
     await expect
       .poll(async () => {
         two.manual.advance(leaseMs / 3);
-        return isStored(id);
+        return hasBlobCopy(id);
       })
       .toBe(true);
-    const [copy] = await servers.store.listStoredIds();
+    const [copy] = await servers.store.listBlobCopyIds();
     expect(copy).not.toBe(begun);
     // What it wrote after that is removed, by itself, and nothing else.
     one.manual.advance(leaseMs / 3);

@@ -109,7 +109,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       lifecycle.expire(id).catch((error) => log.error('an expiry failed', { sandboxId: id, error }));
     },
   });
-  const isStored = async (row: SandboxRow): Promise<boolean> => (await copier?.find(row)) !== undefined;
+  const hasBlobCopy = async (row: SandboxRow): Promise<boolean> => (await copier?.find(row)) !== undefined;
   const onChange = (): void => copier?.soon();
   const transitions = createTransitions({
     onOver: onChange,
@@ -120,7 +120,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   });
   const observation = createObservation(options);
   live.directory.onEnd((id) => observation.end(id));
-  const base = { ...options, telemetry, live, transitions, expiry, observation, isStored };
+  const base = { ...options, telemetry, live, transitions, expiry, observation, hasBlobCopy };
   const terminator = createTerminator({ ...base, onEnded: onChange });
   const adopt = createAdopt({ ...base, terminator });
   const recovery = createRecovery({ ...base, terminator, adopt });

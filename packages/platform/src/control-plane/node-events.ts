@@ -38,12 +38,12 @@ export interface NodeEventsOptions {
   copier: Copier | undefined;
   drainer: Drainer | undefined;
   /** Whether the present pause of a sandbox is in the blob store. */
-  isStored(row: SandboxRow): Promise<boolean>;
+  hasBlobCopy(row: SandboxRow): Promise<boolean>;
 }
 
 export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
   const { store, hosts, live, expiry, creator, transitions, terminator, reconcile } = options;
-  const { rounds, observation, templateBuilder, warm, remote, copier, drainer, isStored } = options;
+  const { rounds, observation, templateBuilder, warm, remote, copier, drainer, hasBlobCopy } = options;
 
   /** Ends the sandboxes on a node that are in one of these states, as `lost`; resolves with all that are being ended there. */
   const endOnNode = async (node: string, states: readonly SandboxState[]): Promise<string[]> => {
@@ -68,7 +68,7 @@ export const createNodeEvents = (options: NodeEventsOptions): NodeEvents => {
       await endOnNode(node, ['running']);
       // No caller knows whether such a sandbox runs. Its stored pause counts, so another node can resume it.
       for (const row of await store.listSandboxes({ states: ['resuming'], order: 'asc', nodes: [node] }))
-        if (transitions.current(row.id) === undefined && (await isStored(row)))
+        if (transitions.current(row.id) === undefined && (await hasBlobCopy(row)))
           await store.changeState(row.id, { from: ['resuming'], to: 'paused' });
     },
     abandon: async (node) => {

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { ApiError } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeError, RuntimeLostError } from '@skerry/runtime';
+import type { BlobCopyRow, CopyResult } from '../store/blob-copies/copy-rows.ts';
 import type { Store } from '../store/store.ts';
-import type { StoredResult, StoredRow } from '../store/stored/stored-rows.ts';
 import { type FleetImages, type ImageNode, isImageOfNodes, type OpenImage } from './fleet-images.ts';
 import { NodeUnreachableError, namingNode } from './unreachable.ts';
 
@@ -52,17 +52,17 @@ export interface Copies extends Pick<CopyStore, 'remove' | 'listIds'> {
     node: string,
     copy: { id: string; snapshot: string; rootfs: string },
     options: { signal: AbortSignal },
-  ): Promise<StoredResult>;
+  ): Promise<CopyResult>;
   /** Whether a node answers. */
   hasNodes(): boolean;
   /** Stores an image that a node has, as a copy of that id. Rejects with `unavailable` when no node that answers has it. */
-  storeImage(copy: { id: string; digest: string }, options: { signal: AbortSignal }): Promise<StoredResult>;
+  storeImage(copy: { id: string; digest: string }, options: { signal: AbortSignal }): Promise<CopyResult>;
   /**
    * Makes a copy a snapshot of a node, which gets the image first when it lacks it. `adopt` records where it is then.
    */
   fetch(
     node: string,
-    copy: Pick<StoredRow, 'id' | 'manifestSha256' | 'templateDigest'>,
+    copy: Pick<BlobCopyRow, 'id' | 'manifestSha256' | 'templateDigest'>,
     as: { snapshot: string; rootfs: string },
     options: { signal?: AbortSignal | undefined; adopt?: () => Promise<void> },
   ): Promise<void>;
@@ -129,9 +129,9 @@ export const createCopies = ({
 /** Opens an image of the blob store; undefined when that has no complete copy of it. */
 export const openStoredImage = async (
   digest: string,
-  { store, blobs }: { store: Pick<Store, 'findStored'>; blobs: Pick<CopyStore, 'readImage'> },
+  { store, blobs }: { store: Pick<Store, 'findBlobCopy'>; blobs: Pick<CopyStore, 'readImage'> },
 ): Promise<OpenImage | undefined> => {
-  const copy = await store.findStored({ image: digest });
+  const copy = await store.findBlobCopy({ image: digest });
   if (copy?.imageBytes === undefined) return undefined;
   return { sizeBytes: copy.imageBytes, body: await blobs.readImage(copy.id) };
 };

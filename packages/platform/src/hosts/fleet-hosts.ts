@@ -4,11 +4,11 @@ import type { Log } from '../log.ts';
 import { notOwner } from '../store/leases/fence.ts';
 import type { NodePlace, SnapshotRow } from '../store/rows.ts';
 import { askNodes } from './ask-nodes.ts';
+import type { CopiedOrigins } from './copied-origins.ts';
 import type { CopyNode } from './copies.ts';
 import { baseOfNode, type FleetImages, isImageOfNodes } from './fleet-images.ts';
 import type { Host, HostedInstance, HostedSnapshot, Hosts } from './hosts.ts';
 import { toNodeRuntime } from './node-runtime.ts';
-import type { StoredOrigins } from './stored-origins.ts';
 import { NodeUnreachableError, namingNode } from './unreachable.ts';
 
 /** A node that answers now. */
@@ -29,7 +29,7 @@ export interface FleetHostsOptions {
   builder(): ReachableNode;
   images: FleetImages;
   /** Where there is a blob store. */
-  origins: Pick<StoredOrigins, 'bring'> | undefined;
+  origins: Pick<CopiedOrigins, 'bring'> | undefined;
   /** Whether a snapshot is on its way to a node; undefined where none ever moves. */
   isBeingFetched?: ((id: string) => boolean) | undefined;
   log: Log;

@@ -5,6 +5,7 @@ import type { NodeRow } from '../store/nodes/node-rows.ts';
 import type { NodePlace } from '../store/rows.ts';
 import { createBuildNode } from './build-node.ts';
 import { createCommonFeatures } from './common-features.ts';
+import { createCopiedOrigins } from './copied-origins.ts';
 import { createCopies, openStoredImage } from './copies.ts';
 import { createFleetHosts, type ReachableNode } from './fleet-hosts.ts';
 import { baseOfNode, createFleetImages } from './fleet-images.ts';
@@ -18,7 +19,6 @@ import { createOtherNodes, type Replica, toImageSources } from './other-nodes.ts
 import { createOwnership, type Ownership } from './ownership.ts';
 import { createPlacement } from './placement/placement.ts';
 import type { Candidate } from './placement/rank-places.ts';
-import { createStoredOrigins } from './stored-origins.ts';
 import { NodeUnreachableError } from './unreachable.ts';
 
 /** The machines on which a server without sandboxes of its own has them. */
@@ -131,7 +131,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
   };
   const takesNew = async (node: string): Promise<boolean> =>
     !isCordoned(node) && (owns(node) ? canReach(node) : (await others?.mayAnswer(node)) === true);
-  const origins = copies && createStoredOrigins({ store, copies, takesNew, owns, rootfsOf });
+  const origins = copies && createCopiedOrigins({ store, copies, takesNew, owns, rootfsOf });
   const { toPlaced, ...hosts } = createFleetHosts({
     ...{ reachable, owns, roomOf, builder, images, origins, log },
     findSnapshot: store.findSnapshotRow,

@@ -63,7 +63,7 @@ describe('a round', () => {
     starting?: string[];
     /** Whether the server acts for that node. */
     owns?: (node: string | null) => boolean;
-    places?: Partial<Pick<ReconcileOptions, 'isStored'>> & {
+    places?: Partial<Pick<ReconcileOptions, 'hasBlobCopy'>> & {
       canReach?: (node: string | null) => boolean;
       /** The node of an instance that is listed. */
       nodeOf?: (instance: Instance) => string | null;
@@ -73,7 +73,7 @@ describe('a round', () => {
     const asked: string[] = [];
     const { log, lines } = createRecordingLog();
     const { runtime } = fixture;
-    const { nodeOf = () => null, canReach = () => true, isStored } = places;
+    const { nodeOf = () => null, canReach = () => true, hasBlobCopy } = places;
     const machine = createOneMachine({ runtime });
     const hosts: ReconcileOptions['hosts'] = {
       ...machine,
@@ -93,7 +93,7 @@ describe('a round', () => {
       observation: { fetched: async () => undefined },
     });
     const reconcile = createReconcile({
-      ...{ store, hosts, live, terminator, clock, log, isStored },
+      ...{ store, hosts, live, terminator, clock, log, hasBlobCopy },
       adopt: (row, instance) => {
         asked.push(`adopt ${row.id}`);
         live.add(instance, { agent: { edgeNonce: 'n' }, ports: {} }, () => undefined);
@@ -328,7 +328,7 @@ describe('a round', () => {
     const found: string[] = [];
     const { run } = await open({
       places: {
-        isStored: async ({ id }) => {
+        hasBlobCopy: async ({ id }) => {
           found.push(id);
           return id !== paused;
         },

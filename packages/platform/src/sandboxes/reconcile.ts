@@ -30,7 +30,7 @@ export interface ReconcileOptions {
   /** `listSandboxes` of the store, for the sandboxes on no node and on nodes that this server owns. */
   listOwn: Store['listSandboxes'];
   /** Whether the present pause of a sandbox is in the blob store. */
-  isStored?: ((row: SandboxRow) => Promise<boolean>) | undefined;
+  hasBlobCopy?: ((row: SandboxRow) => Promise<boolean>) | undefined;
   clock: Clock;
   log: Log;
 }
@@ -79,7 +79,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     transitions,
     observation,
     listOwn,
-    isStored,
+    hasBlobCopy,
     clock,
     log,
   } = options;
@@ -113,7 +113,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       const instance = isListed ? listed.instance : await lookups.take(() => findInstance(hosts, row));
       const isGone =
         instance === undefined || (row.state === 'running' && (await instance.state()) === 'stopped');
-      const isKept = isGone && row.state === 'paused' && (await isStored?.(row));
+      const isKept = isGone && row.state === 'paused' && (await hasBlobCopy?.(row));
       if (isKept) return;
       if (isGone) await end(row.id, 'lost', row.state);
       else if (row.state === 'running' && !live.has(row.id)) await adoptIfRunning(row.id, instance);

@@ -111,7 +111,7 @@ describe('the recovery of a row', () => {
     const recovery = createRecovery({
       ...{ store, hosts, terminator, clock, log, secret: 'secret' },
       adopt: (row) => void adopted.push(`${row.id} ${row.state}`),
-      isStored: async ({ id }) => stored.includes(id),
+      hasBlobCopy: async ({ id }) => stored.includes(id),
       limits: { startTimeoutMs: 10_000 },
     });
     return { recovery, terminator, adopted, lines };

@@ -38,7 +38,7 @@ export interface RecoveryOptions {
   clock: Clock;
   log: Log;
   /** Whether the present pause of a sandbox is in the blob store. */
-  isStored?: ((row: SandboxRow) => Promise<boolean>) | undefined;
+  hasBlobCopy?: ((row: SandboxRow) => Promise<boolean>) | undefined;
   limits: Pick<Limits, 'startTimeoutMs'>;
   secret: string;
 }
@@ -46,7 +46,7 @@ export interface RecoveryOptions {
 const RUNS = { pausedAt: null, pausedWith: null };
 
 export const createRecovery = (options: RecoveryOptions): Recovery => {
-  const { store, hosts, terminator, adopt, isStored, clock, log, limits, secret } = options;
+  const { store, hosts, terminator, adopt, hasBlobCopy, clock, log, limits, secret } = options;
 
   const finishResume: Recovery['finishResume'] = async (row, instance, toEndAt) => {
     // Changed just before a pause by a server that was killed.
@@ -100,7 +100,7 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
       const instance = await findInstance(hosts, row);
       const found = instance === undefined ? 'stopped' : await instance.state();
       if (instance === undefined || found === 'stopped') {
-        if (row.state === 'resuming' && (await isStored?.(row)))
+        if (row.state === 'resuming' && (await hasBlobCopy?.(row)))
           await store.changeState(id, { from: ['resuming'], to: 'paused' });
         else if (await terminator.begin(id, 'lost', { from: [row.state] })) void terminator.finish(row);
       } else if (found === 'paused') {

@@ -7,10 +7,10 @@ import type { Host, Hosts } from '../hosts/hosts.ts';
 import type { Limits } from '../limits.ts';
 import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { BlobCopyRow } from '../store/blob-copies/copy-rows.ts';
 import { notOwner } from '../store/leases/fence.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import type { StoredRow } from '../store/stored/stored-rows.ts';
 import type { Recovery } from './recovery.ts';
 import type { Relocator } from './relocator.ts';
 import { limitReached, nodeFull, toStartError } from './start-error.ts';
@@ -172,7 +172,7 @@ export const createResumer = (options: ResumerOptions): Resumer => {
   /** Resumes a sandbox on another node, or where it is when no other one can take it. */
   const resumeFromCopy = async (
     row: SandboxRow,
-    copy: StoredRow,
+    copy: BlobCopyRow,
     request: ResumeRequest,
   ): Promise<SandboxRow> => {
     try {
@@ -199,7 +199,7 @@ export const createResumer = (options: ResumerOptions): Resumer => {
 
   const resumeElsewhere = async (
     row: SandboxRow,
-    copy: StoredRow,
+    copy: BlobCopyRow,
     request: ResumeRequest,
   ): Promise<SandboxRow> => {
     if (relocator === undefined) throw nodeFull(row.node);

@@ -186,7 +186,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     columns: { id: 'text', spec: 'text', createdAt: 'bigint', node: 'text?' },
     key: ['id'],
   });
-  await createTable(db, 'storedSnapshots', {
+  await createTable(db, 'blobCopies', {
     columns: {
       id: 'text',
       state: 'text',
@@ -203,7 +203,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       imageBytes: 'bigint?',
     },
     key: ['id'],
-    indexes: { storedSnapshotsBySandbox: ['sandboxId', 'pausedAt'] },
+    indexes: { blobCopiesBySandbox: ['sandboxId', 'pausedAt'] },
   });
   await createTable(db, 'apiKeys', {
     columns: {

@@ -87,11 +87,11 @@ const hasImage = async (db: Database, buildId: string): Promise<boolean> => {
 };
 
 /** Whether a pause has a complete copy in the blob store. */
-const isStored = async (
+const hasBlobCopy = async (
   db: Database,
   { id, pausedAt }: Pick<SandboxRow, 'id' | 'pausedAt'>,
 ): Promise<boolean> => {
-  const copy = db.selectFrom('storedSnapshots').select('id').where('state', '=', 'stored');
+  const copy = db.selectFrom('blobCopies').select('id').where('state', '=', 'complete');
   return (
     (await copy.where('sandboxId', '=', id).where('pausedAt', '=', pausedAt).executeTakeFirst()) !== undefined
   );
@@ -207,7 +207,7 @@ export const createSandboxQueries = (
         .where('id', '=', id)
         .where('state', '=', 'paused')
         .executeTakeFirst();
-      if (paused === undefined || (moves && !(await isStored(tx, paused)))) return 'not_paused';
+      if (paused === undefined || (moves && !(await hasBlobCopy(tx, paused)))) return 'not_paused';
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
       if (!(await hasRoom(tx, place, id))) return 'node_full';
       await tx

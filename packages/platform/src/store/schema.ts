@@ -1,5 +1,6 @@
 import type { Generated, Kysely } from 'kysely';
 import type { ApiKeyRow } from './api-keys/api-key-row.ts';
+import type { BlobCopyTable } from './blob-copies/copy-rows.ts';
 import type { BuildLogRow, BuildRow } from './build-rows.ts';
 import type { CachedResult } from './cache/cache-rows.ts';
 import type { Columns } from './columns.ts';
@@ -8,7 +9,6 @@ import type { LogSource, NewLogEntry } from './log-rows.ts';
 import type { MetricRow } from './metric-rows.ts';
 import type { NodeRow } from './nodes/node-rows.ts';
 import type { SandboxRow, SnapshotRow, TemplateRow, WarmRow } from './rows.ts';
-import type { StoredTable } from './stored/stored-rows.ts';
 import type { BuildTag } from './tags/tag-rows.ts';
 
 /** The tables in a portable form: times as integers, maps as JSON text. */
@@ -33,7 +33,7 @@ export interface Schema {
   logSources: LogSource & { storedBytes: number };
   nodes: Columns<NodeRow, 'status'>;
   leases: LeaseTable;
-  storedSnapshots: StoredTable;
+  blobCopies: BlobCopyTable;
 }
 
 export type Database = Kysely<Schema>;

@@ -1,4 +1,5 @@
 import { createApiKeyQueries } from './api-keys/api-key-queries.ts';
+import { createBlobCopyQueries } from './blob-copies/copy-queries.ts';
 import { createBuildQueries } from './build-queries.ts';
 import { createCacheQueries } from './cache/cache-queries.ts';
 import { createLeaseQueries, type DatabaseTime } from './leases/lease-queries.ts';
@@ -9,7 +10,6 @@ import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Database } from './schema.ts';
 import type { Sealer } from './sealer.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
-import { createStoredQueries } from './stored/stored-queries.ts';
 import { createTagQueries } from './tags/tag-queries.ts';
 import { createTemplateList } from './template-list.ts';
 import { createTemplateQueries } from './template-queries.ts';
@@ -41,7 +41,7 @@ export const createStoreQueries = (db: Database, options: StoreQueryOptions) => 
   ...createLogQueries(db),
   ...createNodeQueries(db, options),
   ...createLeaseQueries(db, options.time),
-  ...createStoredQueries(db, options),
+  ...createBlobCopyQueries(db, options),
 });
 
 /**

@@ -10,7 +10,7 @@ export interface Census {
   /** All nodes, also those of other servers. */
   nodes: (NodeView & { isOwn: boolean })[];
   /** What is paused or captured on nodes, and not in the blob store; undefined without one. */
-  unstored: number | undefined;
+  missingCopies: number | undefined;
 }
 
 /** Rejects when the database cannot be read. */
@@ -18,18 +18,19 @@ export const takeCensus = async ({
   store,
   hosts,
 }: {
-  store: Pick<Store, 'countByState' | 'listUnstored'>;
+  store: Pick<Store, 'countByState' | 'listMissingCopies'>;
   hosts: Pick<Hosts, 'nodes' | 'owns' | 'isBuilder' | 'copies'>;
 }): Promise<Census> => {
   const { owns } = hosts;
-  const [counts, views, unstored] = await Promise.all([
+  const [counts, views, missingCopies] = await Promise.all([
     store.countByState(),
     hosts.nodes.list(),
-    hosts.copies && store.listUnstored(),
+    hosts.copies && store.listMissingCopies(),
   ]);
   return {
     sandboxes: counts.filter(({ node }) => owns(node)),
     nodes: views.map((view) => ({ ...view, isOwn: owns(view.name) })),
-    unstored: unstored?.filter((one) => (one.kind === 'image' ? hosts.isBuilder : owns(one.node))).length,
+    missingCopies: missingCopies?.filter((one) => (one.kind === 'image' ? hosts.isBuilder : owns(one.node)))
+      .length,
   };
 };

@@ -1,7 +1,7 @@
+export { readImageCopy, writeImageCopy } from '../blob-copies/image-copies.ts';
+export { listBlobCopies, removeBlobCopy } from '../blob-copies/list-copies.ts';
+export { toSnapshotSocket } from '../blob-copies/snapshot-socket.ts';
 export { checkFileSystem } from '../drivers/check-file-system.ts';
-export { toSnapshotSocket } from '../stored/snapshot-socket.ts';
-export { listStoredCopies, removeStoredCopy } from '../stored/stored-copies.ts';
-export { readStoredImage, writeStoredImage } from '../stored/stored-images.ts';
 export { isNodeName, parseRole } from './certificate-role.ts';
 export { connectNode, type NodeConnection } from './connect-node.ts';
 export { type CredentialFiles, type Credentials, CredentialsError, loadCredentials } from './credentials.ts';

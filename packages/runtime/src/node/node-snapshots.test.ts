@@ -7,12 +7,12 @@ import { text } from 'node:stream/consumers';
 import type { BlobStore } from '@skerry/blobs';
 import { openBlobStore } from '@skerry/blobs/open';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { removeBlobCopy } from '../blob-copies/list-copies.ts';
+import { serveRequests } from '../blob-copies/serve-requests.ts';
+import { type SnapshotCopies, toManifestKey, toSignatureKey } from '../blob-copies/snapshot-copies.ts';
+import { toSnapshotSocket } from '../blob-copies/snapshot-socket.ts';
 import { createMemory } from '../drivers/memory/memory.ts';
 import { RuntimeError } from '../error.ts';
-import { serveRequests } from '../stored/serve-requests.ts';
-import { toSnapshotSocket } from '../stored/snapshot-socket.ts';
-import { removeStoredCopy } from '../stored/stored-copies.ts';
-import { type StoredSnapshots, toManifestKey, toSignatureKey } from '../stored/stored-snapshots.ts';
 import { markAttack } from '../suite/attack-row.ts';
 import { loadCredentials } from './credentials.ts';
 import { createNodeRuntime } from './node-runtime.ts';
@@ -28,7 +28,7 @@ const templateDigest = `sha256:${'a'.repeat(64)}`;
 const manifestSha256 = 'b'.repeat(64);
 
 /** Snapshots of one blob each, by id. */
-const createStored = (contents: Map<string, string>): StoredSnapshots => ({
+const createSnapshotCopies = (contents: Map<string, string>): SnapshotCopies => ({
   write: async (id, { blobs: store, copy, signal }) => {
     const content = contents.get(id);
     if (content === undefined) throw new RuntimeError('not_found', `no snapshot ${id}`);
@@ -41,7 +41,7 @@ const createStored = (contents: Map<string, string>): StoredSnapshots => ({
 });
 
 /** The snapshots of a node that a server of the installation "one" owns. */
-const openNode = async (stored: StoredSnapshots | undefined): Promise<RemoteSnapshots> => {
+const openNode = async (stored: SnapshotCopies | undefined): Promise<RemoteSnapshots> => {
   const dataDir = join(folder, 'node');
   mkdirSync(join(dataDir, 'run'), { recursive: true });
   const snapshotSocket = toSnapshotSocket(dataDir);
@@ -92,13 +92,13 @@ afterEach(async () => {
 
 it('stores a snapshot of a node in the store of the server, and fetches it from there', async () => {
   const contents = new Map([['s1', 'content']]);
-  const node = await openNode(createStored(contents));
+  const node = await openNode(createSnapshotCopies(contents));
   const request = { snapshot: 's1', copy: 'c1', templateDigest };
   expect(await node.store(request)).toEqual({ manifestSha256, sizeBytes: 7 });
   contents.clear();
   await node.fetch({ ...request, snapshot: 's2', manifestSha256, rootfs: '/images/base' });
   expect([...contents]).toEqual([['s2', '/images/base content']]);
-  await removeStoredCopy(blobs, 'c1');
+  await removeBlobCopy(blobs, 'c1');
   await expect(node.fetch({ ...request, manifestSha256, rootfs: '/images/base' })).rejects.toMatchObject({
     name: 'RuntimeError',
   });

@@ -2,10 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type BlobStore, isBlobError } from '@skerry/blobs';
+import { runRequest } from '../blob-copies/run-request.ts';
+import { type SnapshotCopy, toSignatureKey } from '../blob-copies/snapshot-copies.ts';
+import type { SnapshotRequest } from '../blob-copies/snapshot-request.ts';
 import { RuntimeError } from '../error.ts';
-import { runRequest } from '../stored/run-request.ts';
-import type { SnapshotRequest } from '../stored/snapshot-request.ts';
-import { type StoredSnapshot, toSignatureKey } from '../stored/stored-snapshots.ts';
 import type { Credentials } from './credentials.ts';
 import { dialNode, type NodeAddress } from './dial-node.ts';
 
@@ -14,7 +14,7 @@ type Of<Way extends SnapshotRequest['way']> = Omit<Extract<SnapshotRequest, { wa
 /** The snapshots of a node, as a server stores and fetches them. The node gets no access to the store but through these calls. */
 export interface RemoteSnapshots {
   /** See `StoredSnapshots.write`. Rejects with `unavailable` also when the node cannot be reached. */
-  store(request: Of<'store'>, options?: { signal?: AbortSignal | undefined }): Promise<StoredSnapshot>;
+  store(request: Of<'store'>, options?: { signal?: AbortSignal | undefined }): Promise<SnapshotCopy>;
   /** See `StoredSnapshots.read`, and the same. */
   fetch(request: Of<'fetch'>, options?: { signal?: AbortSignal | undefined }): Promise<void>;
 }

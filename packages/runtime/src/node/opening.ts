@@ -1,7 +1,7 @@
+import { parseSnapshotRequest, type SnapshotRequest } from '../blob-copies/snapshot-request.ts';
 import { RuntimeError } from '../error.ts';
 import { isInstanceId } from '../instance-id.ts';
 import { isSize, parseObject } from '../line-protocol.ts';
-import { parseSnapshotRequest, type SnapshotRequest } from '../stored/snapshot-request.ts';
 
 /*
  * The first line of each connection to a node, as JSON, and the line that answers it. After an accepted opening the connection

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
+import type { SnapshotRequest } from '../blob-copies/snapshot-request.ts';
 import { RuntimeError } from '../error.ts';
 import { writeLine } from '../line-protocol.ts';
 import { openSocketPath } from '../socket-path.ts';
-import type { SnapshotRequest } from '../stored/snapshot-request.ts';
 import { join } from './join.ts';
 
 /**

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { ConnectRouter } from '@connectrpc/connect';
+import { serveRequests } from '../blob-copies/serve-requests.ts';
+import { toSnapshotSocket } from '../blob-copies/snapshot-socket.ts';
 import { openDriver, parseDriver } from '../drivers/index.ts';
 import { toRuntimeError } from '../error.ts';
 import { withFolderLock } from '../kernel/file-lock.ts';
-import { serveRequests } from '../stored/serve-requests.ts';
-import { toSnapshotSocket } from '../stored/snapshot-socket.ts';
 import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
 import { serveHost } from './host-service.ts';
 import { normalizeProcess } from './normalize-process.ts';
@@ -84,7 +84,7 @@ export async function runHelper(options: {
         options.addServices?.(router);
       },
     });
-    const requests = await serveRequests(driver.storedSnapshots, {
+    const requests = await serveRequests(driver.snapshotCopies, {
       socketPath: toSnapshotSocket(dataDir),
       onError: (error) => console.error(error),
     });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BlobError, type BlobStore, createReopening, isBlobError } from '@skerry/blobs';
 import { openBlobStore } from '@skerry/blobs/open';
 import type { CopyStore, Log } from '@skerry/platform';
-import { listStoredCopies, readStoredImage, removeStoredCopy, writeStoredImage } from '@skerry/runtime/node';
+import { listBlobCopies, readImageCopy, removeBlobCopy, writeImageCopy } from '@skerry/runtime/node';
 import { UserError } from '../user-error.ts';
 
 /** A store of blobs, as `@skerry/blobs/open` opens it. */
@@ -87,8 +87,8 @@ async function claim(store: BlobStore, installation: string): Promise<void> {
 
 /** What the platform itself does with the store. */
 export const toCopyStore = (blobs: BlobStore): CopyStore => ({
-  remove: (id, options) => removeStoredCopy(blobs, id, options),
-  listIds: (options) => listStoredCopies(blobs, options),
-  writeImage: (id, options) => writeStoredImage(blobs, id, options),
-  readImage: (id) => readStoredImage(blobs, id),
+  remove: (id, options) => removeBlobCopy(blobs, id, options),
+  listIds: (options) => listBlobCopies(blobs, options),
+  writeImage: (id, options) => writeImageCopy(blobs, id, options),
+  readImage: (id) => readImageCopy(blobs, id),
 });

@@ -61,7 +61,7 @@ it('shows what there is at the time of the scrape, and leaves out what cannot be
   let census: () => Promise<Census> = async () => ({
     sandboxes: [{ node: 'a', state: 'running', count: 2 }],
     nodes: [node],
-    unstored: 1,
+    missingCopies: 1,
   });
   addServiceMetrics(metrics).watch({ census: () => census(), openStreams: () => 7 });
   expect(await scrape()).toEqual(
@@ -82,7 +82,7 @@ it('shows what there is at the time of the scrape, and leaves out what cannot be
   census = async () => ({
     sandboxes: [{ node: null, state: 'paused', count: 1 }],
     nodes: [],
-    unstored: undefined,
+    missingCopies: undefined,
   });
   const later = await scrape();
   expect(later.filter((line) => line.startsWith('skerry_sandboxes'))).toEqual([

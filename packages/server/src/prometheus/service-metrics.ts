@@ -55,7 +55,7 @@ export function addServiceMetrics({ registry, onScrape }: Metrics): ServiceMetri
     'node',
     'state',
   ]);
-  const unstored = gauge(
+  const missingCopies = gauge(
     'skerry_unstored',
     'Paused sandboxes and snapshots that the blob store does not have yet.',
   );
@@ -75,13 +75,13 @@ export function addServiceMetrics({ registry, onScrape }: Metrics): ServiceMetri
       onScrape(async () => {
         streams.set(openStreams());
         // What cannot be read is left out, and does not look like the present state.
-        unstored.remove();
+        missingCopies.remove();
         sandboxes.reset();
         nodes.reset();
         const found = await census();
         for (const { node, state, count } of found.sandboxes)
           sandboxes.set({ state, ...(node !== null && { node }) }, count);
-        if (found.unstored !== undefined) unstored.set(found.unstored);
+        if (found.missingCopies !== undefined) missingCopies.set(found.missingCopies);
         nodes.set(found.nodes);
       }),
   };

@@ -4,12 +4,12 @@ import type { NewSandbox } from '../rows.ts';
 import type { Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
 import { describeCache } from './cache-suite.ts';
+import { describeBlobCopies } from './copy-suite.ts';
 import { describeLeases } from './lease-suite.ts';
 import { newSandbox } from './new-sandbox.ts';
 import { describeNodes } from './node-suite.ts';
 import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
-import { describeStored } from './stored-suite.ts';
 import { describeTags } from './tag-suite.ts';
 import { describeUsage } from './usage-suite.ts';
 
@@ -323,7 +323,7 @@ export const describeStore = (
 
     for (const part of [describeBuilds, describeTags, describeUsage, describeCache]) part(() => store);
     describeNodes(() => store, { sandbox });
-    describeStored(() => store, { sandbox });
+    describeBlobCopies(() => store, { sandbox });
     describeLeases(() => store, { sandbox });
 
     describe('api keys', () => {

@@ -3,11 +3,11 @@ import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createTurns } from '@skerry/contract/turns';
+import type { ForeignMemory } from '../../blob-copies/foreign-memory.ts';
+import type { SnapshotCopies } from '../../blob-copies/snapshot-copies.ts';
 import { RuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
 import type { Features } from '../../runtime.ts';
-import type { ForeignMemory } from '../../stored/foreign-memory.ts';
-import type { StoredSnapshots } from '../../stored/stored-snapshots.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
@@ -24,8 +24,8 @@ import { levels } from './levels.ts';
 import { openedLevel } from './opened-levels.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
+import { createSnapshotCopies } from './snapshots/blob-copies/snapshot-copies.ts';
 import { compareTrees } from './snapshots/compare-trees.ts';
-import { createStoredSnapshots } from './snapshots/stored/stored-snapshots.ts';
 import { startSandbox } from './start.ts';
 import { toStepError } from './step-error.ts';
 
@@ -62,7 +62,7 @@ export interface OciOptions {
 }
 
 export interface OciDriver extends AddressedRuntime {
-  readonly storedSnapshots: StoredSnapshots;
+  readonly snapshotCopies: SnapshotCopies;
   measure(): Promise<HostLoad>;
 }
 
@@ -241,7 +241,7 @@ export const createOci = (options: OciOptions): OciDriver => {
       diff: (from, to, { signal } = {}) => compareTrees(host, { from, to, signal }),
       exportImage: async (id, { path, signal }) => exportSnapshot(host, id, { path, signal }),
     },
-    storedSnapshots: createStoredSnapshots(host, {
+    snapshotCopies: createSnapshotCopies(host, {
       agentDir,
       foreignMemory: options.foreignMemory ?? 'allow',
     }),

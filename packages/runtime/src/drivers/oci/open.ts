@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IsolationLevel } from '@skerry/contract/isolation';
+import type { ForeignMemory } from '../../blob-copies/foreign-memory.ts';
 import { isRuntimeError, RuntimeError } from '../../error.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../../network/host.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { listSlots } from '../../network/slots.ts';
-import type { ForeignMemory } from '../../stored/foreign-memory.ts';
 import type { OpenedDriver } from '../opened-driver.ts';
 import { UntrustedFileError } from '../own-files.ts';
 import { chooseRuntime } from './container/choose-runtime.ts';
@@ -67,7 +67,7 @@ export const openOci = async (settings: OciSettings, environment: OciEnvironment
   keep();
   return {
     runtime,
-    storedSnapshots: runtime.storedSnapshots,
+    snapshotCopies: runtime.snapshotCopies,
     measure: () => runtime.measure(),
     close: async () => {
       await runtime.close();

@@ -2,8 +2,8 @@
 // and ends when stdin does.
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { toSnapshotSocket } from '../../blob-copies/snapshot-socket.ts';
 import { type HelperOptions, startHelper } from '../../remote/helper.ts';
-import { toSnapshotSocket } from '../../stored/snapshot-socket.ts';
 import { type CredentialFiles, loadCredentials } from '../credentials.ts';
 import { serveNode } from '../serve-node.ts';
 import { createImagesInMemory } from './images-in-memory.ts';

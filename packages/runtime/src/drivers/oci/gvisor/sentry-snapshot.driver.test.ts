@@ -62,10 +62,10 @@ describe('a snapshot with memory at level gvisor', () => {
     const blobs = await openBlobStore({ kind: 'folder', folder: join(oci.base, 'blobs') });
     const templateDigest = `sha256:${'a'.repeat(64)}`;
     const stored = { blobs, copy: toId(), templateDigest };
-    const { manifestSha256 } = await oci.runtime.storedSnapshots.write(second, stored);
+    const { manifestSha256 } = await oci.runtime.snapshotCopies.write(second, stored);
     await oci.runtime.snapshots.delete(second);
     const { rootfs } = oci;
-    await oci.runtime.storedSnapshots.read(second, { ...stored, manifestSha256, rootfs });
+    await oci.runtime.snapshotCopies.read(second, { ...stored, manifestSha256, rootfs });
     await expectOn(await create({ snapshot: second }), before);
   });
 
