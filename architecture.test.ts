@@ -40,7 +40,7 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     reason: 'only the runtime helper and the agent fork',
   },
   {
-    in: /^packages\/(sdk\/src\/(?!template\/(context|dockerfile)\/)|(platform-client|envd-client)\/src\/)/,
+    in: /^packages\/(sdk\/src\/(?!template\/(build-files|dockerfile)\/)|(platform-client|envd-client)\/src\/)/,
     specifier: /^node:/,
     reason: 'the clients run in every JavaScript runtime; only the files of a template are read from a disk',
   },

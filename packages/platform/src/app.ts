@@ -51,7 +51,7 @@ import type { ApiKeyRow } from './store/api-keys/api-key-row.ts';
 import type { Store } from './store/store.ts';
 import type { Census } from './telemetry/census.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
-import { type ContextStoreOptions, createContextStore } from './templates/uploads/context-store.ts';
+import { type ArchiveStoreOptions, createArchiveStore } from './templates/uploads/archive-store.ts';
 import { serveUploads } from './templates/uploads/serve-uploads.ts';
 import { createUploadLinks } from './templates/uploads/upload-links.ts';
 
@@ -64,11 +64,11 @@ export interface PlatformOptions {
   /** The image of the base template, and the images of others; those cannot be built without the latter. */
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
   /** Where builds keep the images that clients upload; without it they take none. */
-  imports?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
+  imports?: Pick<ArchiveStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
   /** Where builds keep the files that clients upload; without it they take none. */
-  contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes' | 'maxTotalBytes'> | undefined;
+  buildFiles?: Pick<ArchiveStoreOptions, 'folder' | 'readSpareBytes' | 'maxTotalBytes'> | undefined;
   /** Where builds keep what `RUN --mount=type=cache` has; without it these caches are empty in each command. */
-  mountCaches?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
+  mountCaches?: Pick<ArchiveStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
   /** The secret that `ensureSecret` returned. */
   secret: string;
   /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */
@@ -120,10 +120,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const ids = options.ids ?? createRandomIds();
   // No sandbox could hold the files of a larger one.
   const maxBytes = limits.diskMb * 2 ** 20;
-  const contexts = options.contexts && createContextStore({ ...options.contexts, maxBytes, clock });
+  const buildFiles = options.buildFiles && createArchiveStore({ ...options.buildFiles, maxBytes, clock });
   // Each is removed when its build has ended.
   const ofImports = { maxBytes: MAX_IMPORT_BYTES, maxTotalBytes: 2 * MAX_IMPORT_BYTES, keptMs: 0 };
-  const imports = options.imports && createContextStore({ ...options.imports, ...ofImports, clock });
+  const imports = options.imports && createArchiveStore({ ...options.imports, ...ofImports, clock });
   const ofCaches = {
     maxBytes,
     maxTotalBytes: limits.buildCacheMb * 2 ** 20,
@@ -132,14 +132,14 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   };
   const mountCaches =
     options.mountCaches && limits.buildCacheMb > 0
-      ? createContextStore({ ...options.mountCaches, ...ofCaches, clock })
+      ? createArchiveStore({ ...options.mountCaches, ...ofCaches, clock })
       : undefined;
   const uploadLinks = createUploadLinks({ secret, clock });
   const connectAt = options.peers && createConnectAt(options.peers);
   const plane = createControlPlane({
     ...options,
     connectAt,
-    contexts,
+    buildFiles,
     imports,
     mountCaches,
     clock,
@@ -150,7 +150,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const context: HandlerContext = {
     ...plane,
     store,
-    contexts,
+    buildFiles,
     uploadLinks,
     clock,
     features: hosts.features,
@@ -166,7 +166,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const storage = createStorage({
     ...plane,
     store,
-    contexts,
+    buildFiles,
     mountCaches,
     machines: nodes.disks,
     clock,
@@ -227,9 +227,9 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     await drainRequest(request.raw);
     return payload;
   });
-  if (contexts)
+  if (buildFiles)
     serveUploads(server, {
-      contexts,
+      buildFiles,
       links: uploadLinks,
       onLinked: (request) => options.onLinked?.(request),
     });

@@ -61,7 +61,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const serving = await serve({ ...options, dataDir, metrics }, async () => ({
     hosts: createOneMachine({ runtime, images: templates, folders }),
     images: { base, templates },
-    contexts: runtime.features.imageExport
+    buildFiles: runtime.features.imageExport
       ? {
           folder: join(dataDir, 'contexts'),
           maxTotalBytes: options.maxContextMb * 2 ** 20,

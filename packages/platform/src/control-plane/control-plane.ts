@@ -36,7 +36,7 @@ import { reportOperation } from '../telemetry/report-operation.ts';
 import { noTelemetry, type Operation, type Telemetry } from '../telemetry/telemetry.ts';
 import { createTemplateBuilder, type TemplateBuilder } from '../templates/template-builder.ts';
 import { createToRootfs } from '../templates/to-rootfs.ts';
-import type { ContextStore } from '../templates/uploads/context-store.ts';
+import type { ArchiveStore } from '../templates/uploads/archive-store.ts';
 import { createWarmPools } from '../warm/warm-pools.ts';
 import { createNodeEvents, type NodeEvents } from './node-events.ts';
 import { createRemoteRoutes } from './remote-routes.ts';
@@ -48,9 +48,9 @@ export interface ControlPlaneOptions {
   /** Where several servers share them. */
   connectAt?: ConnectAt | undefined;
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
-  contexts?: ContextStore | undefined;
-  imports?: ContextStore | undefined;
-  mountCaches?: ContextStore | undefined;
+  buildFiles?: ArchiveStore | undefined;
+  imports?: ArchiveStore | undefined;
+  mountCaches?: ArchiveStore | undefined;
   secret: string;
   clock: Clock;
   ids: Ids;

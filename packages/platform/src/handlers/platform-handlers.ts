@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Handlers, RouteKey } from '../http/routes.ts';
 import type { Store } from '../store/store.ts';
-import type { ContextStore } from '../templates/uploads/context-store.ts';
+import type { ArchiveStore } from '../templates/uploads/archive-store.ts';
 import type { UploadLinks } from '../templates/uploads/upload-links.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
@@ -39,7 +39,7 @@ export type PlatformRoute = RouteKey<PlatformPaths>;
 export interface HandlerContext extends ReplyContext, ControlPlane {
   store: Store;
   /** The files that builds copy; undefined where templates cannot be built. */
-  contexts: ContextStore | undefined;
+  buildFiles: ArchiveStore | undefined;
   uploadLinks: UploadLinks;
   /** The features of this server's runtime. */
   features: Features;

@@ -30,10 +30,10 @@ const toLevels = (lowest: BuildLogLevel | undefined): readonly BuildLogLevel[] =
 export const createTemplateHandlers = (
   context: Pick<
     HandlerContext,
-    'store' | 'templateBuilder' | 'snapshotter' | 'diskMb' | 'contexts' | 'uploadLinks'
+    'store' | 'templateBuilder' | 'snapshotter' | 'diskMb' | 'buildFiles' | 'uploadLinks'
   > & { images: TemplateImages | undefined },
 ): Pick<PlatformHandlers, TemplateRoute> => {
-  const { store, templateBuilder, snapshotter, diskMb, contexts, uploadLinks, images } = context;
+  const { store, templateBuilder, snapshotter, diskMb, buildFiles, uploadLinks, images } = context;
 
   const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
     const { id } = await requireTemplate(store, params.templateID, 'path.templateID');
@@ -63,7 +63,7 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates/{templateID}/builds/{buildID}': async ({ params, body }) => {
       const build = await requireBuild(params);
-      await templateBuilder.start(build, await planBuild(body, { store, images, contexts }));
+      await templateBuilder.start(build, await planBuild(body, { store, images, buildFiles }));
       return { status: 202, body: {} };
     },
     'DELETE /skerry/v1/templates/{templateID}/builds/{buildID}': async ({ params }) => {
@@ -90,9 +90,9 @@ export const createTemplateHandlers = (
       const { templateID, hash } = params;
       const template = await requireTemplate(store, templateID, 'path.templateID');
       if (template.kind !== 'build') throw notFound(`template "${templateID}" was not found`);
-      if (contexts === undefined) throw unimplemented('the runtime of this server cannot build templates');
+      if (buildFiles === undefined) throw unimplemented('the runtime of this server cannot build templates');
       const url = `${origin}${uploadLinks.toPath({ templateId: template.id, hash })}`;
-      return { status: 201, body: { present: await contexts.has(hash), url, headers: {} } };
+      return { status: 201, body: { present: await buildFiles.has(hash), url, headers: {} } };
     },
     'GET /templates/aliases/{alias}': async ({ params }) => {
       const template = await requireTemplate(store, params.alias, 'path.alias');

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { Snapshotter } from '../sandboxes/snapshotter.ts';
 import type { Store } from '../store/store.ts';
 import { FOLLOWED_MS, type TemplateBuilder } from '../templates/template-builder.ts';
-import type { ContextStore, ContextUsage } from '../templates/uploads/context-store.ts';
+import type { ArchiveStore, ArchiveUsage } from '../templates/uploads/archive-store.ts';
 import type { StorageMachine } from './storage-machines.ts';
 
 export type StorageKind = components['schemas']['StorageKind'];
@@ -41,9 +41,9 @@ export interface StorageOptions {
   store: Store;
   templateBuilder: Pick<TemplateBuilder, 'delete' | 'collect' | 'pruneCached'>;
   snapshotter: Pick<Snapshotter, 'collect'>;
-  contexts: ContextStore | undefined;
+  buildFiles: ArchiveStore | undefined;
   /** What commands of builds keep, which counts as the cache of builds. */
-  mountCaches: ContextStore | undefined;
+  mountCaches: ArchiveStore | undefined;
   /** Those that answer now. */
   machines(): StorageMachine[];
   clock: Pick<Clock, 'now'>;
@@ -90,7 +90,7 @@ const storageKinds: readonly StorageKind[] = [
 
 const nothing = { count: 0, sizeBytes: 0, reclaimableCount: 0, reclaimableBytes: 0 };
 
-const toKept = (usage: ContextUsage | undefined): typeof nothing =>
+const toKept = (usage: ArchiveUsage | undefined): typeof nothing =>
   usage === undefined
     ? nothing
     : {
@@ -118,7 +118,7 @@ const merge = (usages: readonly StorageUsage[]): StorageUsage[] => {
 };
 
 export const createStorage = (options: StorageOptions): Storage => {
-  const { store, templateBuilder, snapshotter, contexts, mountCaches, machines, clock, log } = options;
+  const { store, templateBuilder, snapshotter, buildFiles, mountCaches, machines, clock, log } = options;
 
   const listEntries = async (entries: Promise<Iterable<Entry>>): Promise<Entry[]> =>
     // What is in the making has a name of that form.
@@ -170,7 +170,7 @@ export const createStorage = (options: StorageOptions): Storage => {
 
   /** What is not in the folders of machines. */
   const measureRest = async (): Promise<StorageUsage[]> => {
-    const uploads = await contexts?.measure();
+    const uploads = await buildFiles?.measure();
     const mounted = await mountCaches?.measure();
     const logs = await store.measureLogs({ endedBefore: clock.now() - FOLLOWED_MS });
     const { unneededCount, unneededBytes, ...buildLogs } = logs.builds;
@@ -210,7 +210,7 @@ export const createStorage = (options: StorageOptions): Storage => {
       // An image that only the cache needs from then on would count as a removed one of a template.
       await store.retireImages();
       const before = await measure();
-      await contexts?.prune();
+      await buildFiles?.prune();
       if (all) await templateBuilder.pruneCached({ unusedForMs: 0 });
       if (all) await mountCaches?.prune();
       await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: clock.now() - FOLLOWED_MS });

@@ -9,13 +9,13 @@ import { keepImage } from './cache/keep-image.ts';
 import type { MountCaches } from './mounts/mount-caches.ts';
 import { createMounter } from './mounts/mounter.ts';
 import type { PositionedStep } from './step-position.ts';
-import type { ContextStore } from './uploads/context-store.ts';
+import type { ArchiveStore } from './uploads/archive-store.ts';
 import { createCopyRunner, type WithStage } from './uploads/copy-runner.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 export interface StepsOptions {
   hosts: Pick<Hosts, 'forBuild'>;
-  contexts: ContextStore | undefined;
+  buildFiles: ArchiveStore | undefined;
   caches: MountCaches | undefined;
   withStage: WithStage;
   clock: Clock;
@@ -44,12 +44,12 @@ export const withStepsSandbox = <T>(
   work: (sandbox: StepsSandbox) => Promise<T>,
 ): Promise<T> => {
   const { log, signal, templateId } = build;
-  const { contexts, caches, withStage, clock } = options;
+  const { buildFiles, caches, withStage, clock } = options;
   let name = String(build.firstStep ?? FINALIZE);
   return withSandbox({ ...build, toStep: () => name }, options, (hosted) => {
     const { host, instance } = hosted;
     const runner = createSandboxRunner(instance);
-    const copyRunner = createCopyRunner(instance, { contexts, withStage });
+    const copyRunner = createCopyRunner(instance, { buildFiles, withStage });
     const mounter = createMounter(instance, { caches, copyRunner, templateId, log });
     const { buildTimeoutMs } = options.limits;
     return work({

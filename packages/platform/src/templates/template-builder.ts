@@ -22,7 +22,7 @@ import { type BuildPlan, listUploads } from './build-plan.ts';
 import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
 import { createMountCaches } from './mounts/mount-caches.ts';
 import { createTemplateMaker } from './template-maker.ts';
-import type { ContextStore } from './uploads/context-store.ts';
+import type { ArchiveStore } from './uploads/archive-store.ts';
 
 export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'tags'> {
   name: string;
@@ -82,11 +82,11 @@ export interface TemplateBuilderOptions {
   /** Keys of the cache are derived from it. */
   secret: string;
   /** The files that steps copy. */
-  contexts?: ContextStore | undefined;
+  buildFiles?: ArchiveStore | undefined;
   /** What commands of builds keep between builds. */
-  mountCaches?: ContextStore | undefined;
+  mountCaches?: ArchiveStore | undefined;
   /** The archives of images that clients have uploaded. */
-  imports?: Pick<ContextStore, 'collect'> | undefined;
+  imports?: Pick<ArchiveStore, 'collect'> | undefined;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -106,7 +106,7 @@ const canceled: BuildReason = { message: 'the build was canceled' };
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createTemplateBuilder = (options: TemplateBuilderOptions): TemplateBuilder => {
-  const { store, hosts, images, contexts, imports, snapshotter, clock, ids, log, limits } = options;
+  const { store, hosts, images, buildFiles, imports, snapshotter, clock, ids, log, limits } = options;
   const turns = createTurns(MAX_CONCURRENT);
   const running = new Map<string, { templateId: string; abort: AbortController; done: Promise<void> }>();
   const closing = new AbortController();
@@ -190,7 +190,7 @@ export const createTemplateBuilder = (options: TemplateBuilderOptions): Template
     const remove = async (): Promise<void> => {
       const kept = new Set(await store.retireImages());
       for (const digest of await templates.list()) if (!kept.has(digest)) await templates.remove(digest);
-      await contexts?.collect();
+      await buildFiles?.collect();
       await options.mountCaches?.collect();
       await imports?.collect();
       const endedBefore = clock.now() - FOLLOWED_MS;
@@ -233,7 +233,7 @@ export const createTemplateBuilder = (options: TemplateBuilderOptions): Template
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
       running.set(build.id, { templateId: build.templateId, abort, done });
-      const releaseContexts = contexts?.hold(listHashes(plan));
+      const releaseContexts = buildFiles?.hold(listHashes(plan));
       const release = (): void => {
         releaseContexts?.();
         if (plan.source.kind === 'archive') plan.source.release();

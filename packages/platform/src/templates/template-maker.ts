@@ -18,7 +18,7 @@ import { runStages, type StageWork } from './run-stages.ts';
 import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
 import { inheritStart, isOfImage } from './start/inherit-start.ts';
 import { startInSandbox } from './start/start-in-sandbox.ts';
-import type { ContextStore } from './uploads/context-store.ts';
+import type { ArchiveStore } from './uploads/archive-store.ts';
 import type { WithStage } from './uploads/copy-runner.ts';
 import { withSandbox } from './with-sandbox.ts';
 
@@ -49,7 +49,7 @@ export interface TemplateMakerOptions {
   base: InstallationImage;
   /** Throws `unimplemented` where templates cannot be built. */
   requireImages(): TemplateImages;
-  contexts?: ContextStore | undefined;
+  buildFiles?: ArchiveStore | undefined;
   caches?: MountCaches | undefined;
   cache: BuildCache;
   secret: string;
@@ -61,7 +61,7 @@ export interface TemplateMakerOptions {
 }
 
 export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMaker => {
-  const { requireImages, contexts, caches, ids, limits } = options;
+  const { requireImages, buildFiles, caches, ids, limits } = options;
   const shared = createSharedWork();
   const instances = new Set<string>();
 
@@ -88,7 +88,7 @@ export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMake
       const images = requireImages();
       return await makeStage(
         { ...stage, instanceId, share },
-        { ...options, images, contexts, caches, withStage },
+        { ...options, images, buildFiles, caches, withStage },
       );
     });
 

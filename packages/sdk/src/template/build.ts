@@ -2,9 +2,9 @@ import type { components } from '@skerry/platform-client';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { addCredentials, type CredentialsFor } from './add-credentials.ts';
+import type { FetchedFile } from './build-files/fetch-file.ts';
+import { uploadFiles } from './build-files/upload-files.ts';
 import type { BuildResult, TemplateBuild } from './build-handle.ts';
-import type { FetchedFile } from './context/fetch-file.ts';
-import { uploadFiles } from './context/upload-files.ts';
 import {
   type RegistryCredentials,
   type StageDefinition,

@@ -1,7 +1,7 @@
 import type { components } from '@skerry/platform-client';
-import { type FetchedFile, fetchFile } from './context/fetch-file.ts';
-import { type Context, openContext } from './context/open-context.ts';
-import { type PreparedCopy, prepareCopy, prepareMount } from './context/upload-files.ts';
+import { type FetchedFile, fetchFile } from './build-files/fetch-file.ts';
+import { type BuildFolder, openBuildFolder } from './build-files/open-folder.ts';
+import { type PreparedCopy, prepareCopy, prepareMount } from './build-files/upload-files.ts';
 import {
   type TemplateDefinition,
   type TemplateStep,
@@ -35,17 +35,17 @@ export async function prepareStages(
   { stages = [], ...definition }: TemplateDefinition,
   { context = '.', fetched, onFetch, signal }: PrepareOptions,
 ): Promise<PreparedStep[][]> {
-  let opened: Context | undefined;
-  const open = (): Context => (opened ??= openContext(context, definition.ignoreFile));
+  let opened: BuildFolder | undefined;
+  const open = (): BuildFolder => (opened ??= openBuildFolder(context, definition.ignoreFile));
   const prepare = async (step: TemplateStep): Promise<PreparedStep[]> => {
     const { line } = step;
     if ('src' in step) {
-      let source: Context | undefined;
+      let source: BuildFolder | undefined;
       if (step.remote) {
         onFetch(step.remote.url);
         const file = await fetchFile(step.remote, { name: step.src, line, signal });
         fetched.push(file);
-        source = openContext(file.folder, undefined);
+        source = openBuildFolder(file.folder, undefined);
       }
       const copies = await prepareCopy(step, source ?? open(), signal);
       return copies.map((copy) => ({ wire: toWireCopy(copy), uploads: [copy], line }));

@@ -133,14 +133,14 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
           };
         },
       });
-      const contexts = {
+      const buildFiles = {
         folder: join(dataDir, 'contexts'),
         maxTotalBytes: options.maxContextMb * 2 ** 20,
         readSpareBytes,
       };
       const mountCaches = { folder: join(dataDir, 'mount-caches'), readSpareBytes };
       const limits = { buildCacheMb, buildTimeoutMs, warmMin: warm.min, warmMax: warm.max };
-      return { hosts: fleet, images: fleet.images, peers, contexts, mountCaches, limits };
+      return { hosts: fleet, images: fleet.images, peers, buildFiles, mountCaches, limits };
     },
   );
   cleanup.defer(() => serving.close());

@@ -55,7 +55,7 @@ export interface ServingOptions extends TlsOptions {
 /** What makes the sandboxes of a server, and what they begin with. */
 export type PlatformParts = Pick<
   PlatformOptions,
-  'hosts' | 'images' | 'contexts' | 'imports' | 'peers' | 'limits'
+  'hosts' | 'images' | 'buildFiles' | 'imports' | 'peers' | 'limits'
 >;
 
 export interface Serving {

@@ -17,7 +17,7 @@ const images = {
   },
 };
 const absent = 'f'.repeat(64);
-const contexts = { has: async (hash: string) => hash !== absent };
+const buildFiles = { has: async (hash: string) => hash !== absent };
 
 describe('planBuild', () => {
   let folder: string;
@@ -32,7 +32,7 @@ describe('planBuild', () => {
     await store.close();
     await rm(folder, { recursive: true });
   });
-  const parse = (body: object) => planBuild(body as Body, { store, images, contexts });
+  const parse = (body: object) => planBuild(body as Body, { store, images, buildFiles });
   const fromImageRegistry = { type: 'registry', username: 'someone', password: 'secret' };
 
   it('takes credentials for an image that is pulled', async () => {
@@ -122,7 +122,7 @@ describe('planBuild', () => {
 
 describe('stages', () => {
   const image = { fromImage: 'a' };
-  const parse = (body: object) => planBuild(body as Body, { store: {} as Store, images, contexts });
+  const parse = (body: object) => planBuild(body as Body, { store: {} as Store, images, buildFiles });
   const mounting = (mount: object) => ({ ...image, steps: [{ type: 'RUN', args: ['a'], mounts: [mount] }] });
   const copy = (fromStage: number) => ({ type: 'COPY', args: ['/a', '/b'], fromStage });
 

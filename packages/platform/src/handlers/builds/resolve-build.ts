@@ -2,7 +2,7 @@ import { notFound, unimplemented } from '@skerry/contract/error';
 import { type TemplateImages, UnusableImageError } from '../../images/template-images.ts';
 import type { Store } from '../../store/store.ts';
 import { type BuildPlan, type BuildSource, listUploads, type StagePlan } from '../../templates/build-plan.ts';
-import type { ContextStore } from '../../templates/uploads/context-store.ts';
+import type { ArchiveStore } from '../../templates/uploads/archive-store.ts';
 import { findTemplateState } from '../templates/find-template.ts';
 import { parseTemplateReference, type TemplateReference } from '../templates/template-reference.ts';
 import { type BuildPosition, problemsAt, toBodyPath } from './build-problem.ts';
@@ -14,7 +14,7 @@ export interface BuildResources {
   /** Undefined where templates cannot be built. */
   images: Pick<TemplateImages, 'findTarget' | 'check'> | undefined;
   /** The files that clients have uploaded. */
-  contexts: Pick<ContextStore, 'has'> | undefined;
+  buildFiles: Pick<ArchiveStore, 'has'> | undefined;
 }
 
 /**
@@ -84,11 +84,11 @@ const findSource = async (
 const requireUploads = async (
   { steps }: Pick<StagePlan, 'steps'>,
   position: BuildPosition,
-  { contexts }: BuildResources,
+  { buildFiles }: BuildResources,
 ): Promise<void> => {
   for (const [step, value] of steps.entries())
     for (const { filesHash, root } of listUploads(value)) {
-      if (await contexts?.has(filesHash)) continue;
+      if (await buildFiles?.has(filesHash)) continue;
       const files = value.type === 'COPY' ? value.source : root || '.';
       throw problemsAt({ ...position, step })(
         'filesHash',

@@ -10,7 +10,7 @@ import { type TemplateImages, UnusableImageError } from '../../images/template-i
 import { emptyRunConfig } from '../../store/build-rows.ts';
 import { noStartCommand } from '../../templates/build-plan.ts';
 import { createToRootfs } from '../../templates/to-rootfs.ts';
-import type { ContextStore } from '../../templates/uploads/context-store.ts';
+import type { ArchiveStore } from '../../templates/uploads/archive-store.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from '../new-build.ts';
 import type { HandlerContext } from '../platform-handlers.ts';
 import { toBuildRequested } from '../template-replies.ts';
@@ -19,7 +19,7 @@ import { DEFAULT_TAG, parseTemplateReference } from './template-reference.ts';
 
 export interface ImageServices extends Pick<HandlerContext, 'store' | 'templateBuilder' | 'diskMb'> {
   /** Archives that are uploaded; undefined where templates cannot be built. */
-  imports: ContextStore | undefined;
+  imports: ArchiveStore | undefined;
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
   /** Rejects with `unauthenticated` for a request without a key that is known. */
   authorise(request: IncomingMessage): Promise<unknown>;

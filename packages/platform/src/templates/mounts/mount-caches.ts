@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createTurns } from '@skerry/contract/turns';
-import type { ContextStore } from '../uploads/context-store.ts';
+import type { ArchiveStore } from '../uploads/archive-store.ts';
 
 /** Which cache: a template has those of its own. */
 export interface CacheName {
@@ -13,7 +13,7 @@ export interface CacheName {
 export interface MountCaches {
   /** Undefined for a cache that is new, or was removed to make room. The caller reads the stream or destroys it. */
   open(name: CacheName): Promise<{ archive: Readable; sizeBytes: number } | undefined>;
-  /** Writes a cache as it arrives, in place of the earlier one. Rejects as `ContextStore.write` does; the earlier one is then still there. */
+  /** Writes a cache as it arrives, in place of the earlier one. Rejects as `ArchiveStore.write` does; the earlier one is then still there. */
   write(name: CacheName, archive: AsyncIterable<Uint8Array>): Promise<void>;
   /** Runs work while no other has that cache to itself. */
   alone<T>(name: CacheName, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
@@ -24,7 +24,7 @@ const toHash = ({ templateId, id }: CacheName): string =>
     .update(JSON.stringify([templateId, id]))
     .digest('hex');
 
-export const createMountCaches = (store: Pick<ContextStore, 'open' | 'has' | 'write'>): MountCaches => {
+export const createMountCaches = (store: Pick<ArchiveStore, 'open' | 'has' | 'write'>): MountCaches => {
   const turns = new Map<string, ReturnType<typeof createTurns>>();
   return {
     open: async (name) => {

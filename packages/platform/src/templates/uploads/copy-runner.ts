@@ -7,7 +7,7 @@ import { RefusedArchiveError } from '../../agent-commands/read-refusal.ts';
 import { BuildError } from '../build-error.ts';
 import type { CopyStep, StageSource, UploadedFiles } from '../build-plan.ts';
 import { expand, ofStep, requireAccount, requireMode, type StepPosition } from '../step-position.ts';
-import type { ContextStore } from './context-store.ts';
+import type { ArchiveStore } from './archive-store.ts';
 import { sendArchive } from './send-archive.ts';
 import { takeArchive } from './take-archive.ts';
 
@@ -30,7 +30,7 @@ export type WithStage = <T>(
 
 export const createCopyRunner = (
   instance: Pick<Instance, 'control'>,
-  { contexts, withStage }: { contexts: ContextStore | undefined; withStage: WithStage },
+  { buildFiles, withStage }: { buildFiles: ArchiveStore | undefined; withStage: WithStage },
 ): CopyRunner => ({
   copy: async (step, { name, position, signal }) => {
     const { source, destination, request } = ofStep(name, () => toRequest(step, position));
@@ -40,7 +40,7 @@ export const createCopyRunner = (
         await withStage(from.index, (stage) =>
           copyBetween(stage, instance, { path: source, request, signal }),
         );
-      else if (from.kind === 'upload') await copyUploaded(from, { contexts, instance, request, signal });
+      else if (from.kind === 'upload') await copyUploaded(from, { buildFiles, instance, request, signal });
       else {
         const content = ofStep(name, () => expand(from.content, position, step));
         const file = posix.basename(source);
@@ -56,7 +56,7 @@ export const createCopyRunner = (
   },
   send: async (from, { destination, signal }) => {
     const request = { ...asTheyAre, destination };
-    if (from.kind === 'upload') await copyUploaded(from, { contexts, instance, request, signal });
+    if (from.kind === 'upload') await copyUploaded(from, { buildFiles, instance, request, signal });
     else
       await withStage(from.index, (stage) =>
         copyBetween(stage, instance, { path: from.source, request, signal }),
@@ -110,18 +110,18 @@ const packContent = (name: string, content: string): { archive: Readable } => {
 const copyUploaded = async (
   { filesHash, root, isPattern }: UploadedFiles,
   options: {
-    contexts: ContextStore | undefined;
+    buildFiles: ArchiveStore | undefined;
     instance: Pick<Instance, 'control'>;
     request: Omit<UnpackRequest, 'source'>;
     signal: AbortSignal;
   },
 ): Promise<void> => {
-  const { contexts, instance, request, signal } = options;
-  const context = await contexts?.open(filesHash);
-  if (context === undefined)
+  const { buildFiles, instance, request, signal } = options;
+  const archive = await buildFiles?.open(filesHash);
+  if (archive === undefined)
     throw new RefusedArchiveError('its files were not uploaded, or were removed since');
   const intoFolder = isPattern || request.intoFolder;
-  await sendArchive(instance, context, { ...request, source: root, intoFolder }, { signal });
+  await sendArchive(instance, archive, { ...request, source: root, intoFolder }, { signal });
 };
 
 /** What the agent of one sandbox packs goes to that of the other as it arrives: nothing is kept between. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { receiveBody } from '../../http/receive-body.ts';
-import type { ContextStore } from './context-store.ts';
+import type { ArchiveStore } from './archive-store.ts';
 import type { UploadLinks } from './upload-links.ts';
 
 interface Route {
@@ -16,10 +16,10 @@ interface Route {
 export const serveUploads = (
   server: FastifyInstance,
   {
-    contexts,
+    buildFiles,
     links,
     onLinked,
-  }: { contexts: ContextStore; links: UploadLinks; onLinked: (request: IncomingMessage) => void },
+  }: { buildFiles: ArchiveStore; links: UploadLinks; onLinked: (request: IncomingMessage) => void },
 ): void => {
   void server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -31,7 +31,7 @@ export const serveUploads = (
       },
       handler: async (request, reply) => {
         await receiveBody(request, 'a tar archive', (body, options) =>
-          contexts.write(request.params.hash, body, options),
+          buildFiles.write(request.params.hash, body, options),
         );
         return reply.code(204).send();
       },

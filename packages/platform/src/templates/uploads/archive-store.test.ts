@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../testing/manual-clock.ts';
-import { type ContextStore, createContextStore } from './context-store.ts';
+import { type ArchiveStore, createArchiveStore } from './archive-store.ts';
 
 const [a, b] = ['a'.repeat(64), 'b'.repeat(64)];
 async function* bodyOf(...pieces: (string | Error)[]): AsyncGenerator<Uint8Array> {
@@ -15,15 +15,15 @@ async function* bodyOf(...pieces: (string | Error)[]): AsyncGenerator<Uint8Array
   }
 }
 
-describe('the store of contexts', () => {
+describe('the store of archives', () => {
   let folder: string;
   let spareBytes: number;
-  let store: ContextStore;
+  let store: ArchiveStore;
   const { clock, advance } = createManualClock();
   beforeEach(() => {
     folder = join(mkdtempSync(join(tmpdir(), 'skerry-contexts-')), 'contexts');
     spareBytes = 1_000;
-    store = createContextStore({
+    store = createArchiveStore({
       ...{ folder, maxBytes: 100, maxTotalBytes: 250, readSpareBytes: () => spareBytes, clock },
     });
   });
@@ -86,7 +86,7 @@ describe('the store of contexts', () => {
   });
 
   it('removes at once what nothing holds, with a keep time of 0', async () => {
-    const short = createContextStore({
+    const short = createArchiveStore({
       ...{ folder, maxBytes: 100, maxTotalBytes: 250, keptMs: 0, readSpareBytes: () => spareBytes, clock },
     });
     const release = short.hold([a]);
@@ -118,7 +118,7 @@ describe('the store of contexts', () => {
   });
 
   it('keeps nothing of an upload during which the host comes to its reserve', async () => {
-    const large = createContextStore({
+    const large = createArchiveStore({
       ...{ folder, maxBytes: 2 ** 30, maxTotalBytes: 2 ** 30, readSpareBytes: () => spareBytes, clock },
     });
     const piece = Buffer.alloc(2 ** 20);

@@ -4,7 +4,7 @@ import dockerignore from '@balena/dockerignore';
 import { toSandboxError } from '../../errors.ts';
 
 /** The folder that a build copies from, with what it leaves out. Paths are below it, with `/`. */
-export interface Context {
+export interface BuildFolder {
   /** Absolute, without links. */
   folder: string;
   isIgnored(path: string): boolean;
@@ -13,7 +13,7 @@ export interface Context {
 }
 
 /** `ignoreFile` replaces `.dockerignore` of the folder if it exists. Throws `invalid_argument` when there is no such folder. */
-export function openContext(folder: string, ignoreFile: string | undefined): Context {
+export function openBuildFolder(folder: string, ignoreFile: string | undefined): BuildFolder {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw toSandboxError('invalid_argument', `the context "${folder}" is no folder`);
   const rules = (ignoreFile && readIfThere(ignoreFile)) ?? readIfThere(join(folder, '.dockerignore')) ?? '';

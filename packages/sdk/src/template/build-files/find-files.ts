@@ -3,19 +3,19 @@ import dockerignore from '@balena/dockerignore';
 import picomatch from 'picomatch';
 import { toSandboxError } from '../../errors.ts';
 import type { CopyStep } from '../definition.ts';
-import { type ContextFile, isPlainFolder, readEntry, walk } from './context-file.ts';
-import type { Context } from './open-context.ts';
+import { type BuildFile, isPlainFolder, readEntry, walk } from './build-file.ts';
+import type { BuildFolder } from './open-folder.ts';
 
 /** The files of the context that a COPY step copies, and its source as the build gets it. */
 export interface FoundFiles {
   /** The source for the build: a path in the archive, escaped, or a pattern whose fixed part is a folder in it. */
   src: string;
   /** Sorted by name. */
-  files: ContextFile[];
+  files: BuildFile[];
 }
 
 /** The context, without what the step itself leaves out. */
-interface Search extends Context {
+interface Search extends BuildFolder {
   /** Whether a file is left out, by its path below the source, or its name if it is the source. */
   isExcluded(path: string): boolean;
 }
@@ -23,7 +23,7 @@ interface Search extends Context {
 /** Throws `invalid_argument` when nothing is there, and for a source outside of the context. */
 export function findFiles(
   { src, layout, excludes = [] }: Pick<CopyStep, 'src' | 'layout' | 'excludes'>,
-  context: Context,
+  context: BuildFolder,
 ): FoundFiles {
   const excluded = dockerignore.default({ ignorecase: false }).add([...excludes]);
   const search: Search = { ...context, isExcluded: (path) => excluded.ignores(path) };
@@ -72,11 +72,11 @@ function findSources(search: Search, path: string, src: string): [first: string,
 }
 
 /** A match with the folders that it is in, below `base`. */
-function withParents(search: Search, match: string, base: string): ContextFile[] {
+function withParents(search: Search, match: string, base: string): BuildFile[] {
   const toName = (path: string): string => (base === '.' ? path : path.slice(base.length + 1));
   const found = findNamed(search, match).map((file) => ({ ...file, name: toName(file.name) || '.' }));
   const parts = toName(match).split('/').slice(0, -1);
-  const parents = parts.flatMap((_part, index): ContextFile[] => {
+  const parents = parts.flatMap((_part, index): BuildFile[] => {
     const name = parts.slice(0, index + 1).join('/');
     const entry = readEntry(search, base === '.' ? name : `${base}/${name}`, { name, follow: true });
     return entry ? [entry] : [];
@@ -88,7 +88,7 @@ function withParents(search: Search, match: string, base: string): ContextFile[]
 const toLiteral = (path: string): string => path.replaceAll(/[*?[{]|[+@!](?=\()/g, '\\$&');
 
 /** The entry at a path, and all in it. */
-function findNamed(search: Search, path: string, follow = true): ContextFile[] {
+function findNamed(search: Search, path: string, follow = true): BuildFile[] {
   const entry = readEntry(search, path, { name: path, follow });
   if (entry === undefined) return [];
   const own = toOwnPath(search, entry);
@@ -106,18 +106,18 @@ function findNamed(search: Search, path: string, follow = true): ContextFile[] {
 }
 
 /** A link that was followed has the path of its target. */
-const toOwnPath = ({ folder }: Context, { path }: ContextFile): string =>
+const toOwnPath = ({ folder }: BuildFolder, { path }: BuildFile): string =>
   path === folder ? '.' : path.slice(folder.length + 1).replaceAll('\\', '/');
 
 /** As a Dockerfile copies a match: a file by its own name, of a folder what is in it. */
-function flatten(search: Search, match: string, base: string): ContextFile[] {
+function flatten(search: Search, match: string, base: string): BuildFile[] {
   const toName = (name: string): string => (base === '.' ? name : `${base}/${name}`);
   const [entry, ...below] = findNamed(search, match);
   if (entry?.type !== 'directory') return entry ? [{ ...entry, name: toName(posix.basename(match)) }] : [];
   return below.map((one) => ({ ...one, name: toName(one.name.slice(match.length + 1)) }));
 }
 
-function findMatches(context: Context, pattern: string): string[] {
+function findMatches(context: BuildFolder, pattern: string): string[] {
   const base = toFixedPart(pattern);
   if (!isPlainFolder(context, base)) return [];
   const isMatch = picomatch(pattern, { dot: true, nobrace: true, noextglob: true, nonegate: true });
@@ -139,7 +139,7 @@ function toFixedPart(pattern: string): string {
 }
 
 /** Of several with one name, the last stays. */
-const toSorted = (files: readonly ContextFile[]): ContextFile[] =>
+const toSorted = (files: readonly BuildFile[]): BuildFile[] =>
   [...new Map(files.map((file) => [file.name, file])).values()].toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
   );

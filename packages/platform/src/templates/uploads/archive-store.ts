@@ -10,7 +10,7 @@ import { syncFolder } from '../../sync-folder.ts';
 import { type ArchiveFile, createArchiveFiles, ifThere } from './archive-files.ts';
 
 /** The archives of files that steps of builds copy, each under the hash that its client gave it. */
-export interface ContextStore {
+export interface ArchiveStore {
   /**
    * Whether an archive is there; it then stays for another day, and for as long as a build may wait for its start even
    * if there is too little room for all.
@@ -34,19 +34,19 @@ export interface ContextStore {
    */
   collect(): Promise<void>;
   /** The number and bytes of all archives, and those of them that `prune` removes. */
-  measure(): Promise<ContextUsage>;
+  measure(): Promise<ArchiveUsage>;
   /** Removes all archives that no build needs or may wait for. Resolves with what was removed. */
   prune(): Promise<{ count: number; sizeBytes: number }>;
 }
 
-export interface ContextUsage {
+export interface ArchiveUsage {
   count: number;
   sizeBytes: number;
   unneededCount: number;
   unneededBytes: number;
 }
 
-export interface ContextStoreOptions {
+export interface ArchiveStoreOptions {
   /** Made when missing. */
   folder: string;
   /** The largest size of one archive. */
@@ -70,7 +70,7 @@ const ROOM_STEP_BYTES = 64 * 2 ** 20;
 
 const unfinished = '.upload-';
 
-export const createContextStore = (options: ContextStoreOptions): ContextStore => {
+export const createArchiveStore = (options: ArchiveStoreOptions): ArchiveStore => {
   const { folder, maxBytes, maxTotalBytes, keptMs = KEPT_MS, readSpareBytes, clock } = options;
   const { neededMs = Math.min(NEEDED_MS, keptMs) } = options;
   const files = createArchiveFiles(folder);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { ContextFile } from './context-file.ts';
+import type { BuildFile } from './build-file.ts';
 
 /** The hash of a step, and those of its files by their names in the archive. */
 export interface FilesHash {
@@ -15,7 +15,7 @@ export interface FilesHash {
  */
 export async function hashFiles(
   args: readonly string[],
-  files: readonly ContextFile[],
+  files: readonly BuildFile[],
   signal: AbortSignal,
 ): Promise<FilesHash> {
   const contents = new Map<string, string>();

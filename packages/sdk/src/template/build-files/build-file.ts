@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import { toSandboxError } from '../../errors.ts';
-import type { Context } from './open-context.ts';
+import type { BuildFolder } from './open-folder.ts';
 
 /** One entry of the archive of a step. */
-export type ContextFile = {
+export type BuildFile = {
   /** In the archive, with `/`. */
   name: string;
   /** On the disk, absolute. */
@@ -22,10 +22,10 @@ export type ContextFile = {
  * out of the context, and for what is neither file, folder nor link.
  */
 export function readEntry(
-  { folder }: Context,
+  { folder }: BuildFolder,
   path: string,
   { name, follow }: { name: string; follow: boolean },
-): ContextFile | undefined {
+): BuildFile | undefined {
   const written = join(folder, path);
   // A link on the way is followed by the system, wherever it leads.
   const full =
@@ -35,7 +35,7 @@ export function readEntry(
 }
 
 /** Whether a path below the context is that of a folder, with no link on the way or at its end. */
-export const isPlainFolder = ({ folder }: Context, path: string): boolean => {
+export const isPlainFolder = ({ folder }: BuildFolder, path: string): boolean => {
   const full = join(folder, path);
   return lstatSync(full, { throwIfNoEntry: false })?.isDirectory() === true && realpathSync(full) === full;
 };
@@ -54,7 +54,7 @@ function followInside(folder: string, link: string, path: string): string {
   return target === folder || target.startsWith(`${folder}${sep}`) ? target : refuse('out of the context');
 }
 
-function toEntry(stats: Stats, path: string, name: string): ContextFile {
+function toEntry(stats: Stats, path: string, name: string): BuildFile {
   const common = { name, path, mode: stats.mode & 0o7777, mtime: stats.mtime };
   if (stats.isFile()) return { ...common, type: 'file', sizeBytes: stats.size };
   if (stats.isDirectory()) return { ...common, type: 'directory' };
@@ -70,9 +70,9 @@ function toEntry(stats: Stats, path: string, name: string): ContextFile {
  * the context, and `name` where its entries go in the archive; both may be `.`.
  */
 export function* walk(
-  context: Context,
+  context: BuildFolder,
   { path, name, deepest = Number.POSITIVE_INFINITY }: { path: string; name: string; deepest?: number },
-): Generator<ContextFile & { at: string }> {
+): Generator<BuildFile & { at: string }> {
   if (deepest === 0) return;
   for (const child of readdirSync(join(context.folder, path)).toSorted()) {
     const at = path === '.' ? child : `${path}/${child}`;

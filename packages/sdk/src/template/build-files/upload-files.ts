@@ -6,11 +6,11 @@ import { type Connection, callApi } from '../../transport/connection.ts';
 import { fromResponse } from '../../transport/from-response.ts';
 import type { CopyStep } from '../definition.ts';
 import { DockerfileError } from '../dockerfile/refused.ts';
-import type { ContextFile } from './context-file.ts';
+import type { BuildFile } from './build-file.ts';
 import { type FoundFiles, findFiles } from './find-files.ts';
 import { type FilesHash, hashFiles } from './hash-files.ts';
 import { isArchive } from './local-archive.ts';
-import type { Context } from './open-context.ts';
+import type { BuildFolder } from './open-folder.ts';
 import { packFiles } from './pack-files.ts';
 
 /** A step that copies, with what it copies. */
@@ -18,7 +18,7 @@ export interface PreparedCopy extends FilesHash {
   type: 'COPY';
   args: string[];
   dockerfile: boolean;
-  files: ContextFile[];
+  files: BuildFile[];
   /** The path of an archive that is sent as it is, in place of one of the files. */
   archive: string | undefined;
   line: number | undefined;
@@ -30,7 +30,7 @@ export interface PreparedCopy extends FilesHash {
  */
 export async function prepareCopy(
   step: CopyStep & { line?: number },
-  context: Context,
+  context: BuildFolder,
   signal: AbortSignal,
 ): Promise<PreparedCopy[]> {
   const { line, dockerfile, dest, mode } = step;
@@ -51,10 +51,10 @@ export async function prepareCopy(
 type Part = FoundFiles & { archive?: string };
 
 /** ADD unpacks the archives among its sources, and copies the others. */
-function findParts(step: CopyStep, context: Context): Part[] {
+function findParts(step: CopyStep, context: BuildFolder): Part[] {
   const found = findFiles(step, context);
   if (step.dockerfile !== 'add') return [found];
-  const isOf = (file: ContextFile): boolean => file.isSource === true && file.type === 'file';
+  const isOf = (file: BuildFile): boolean => file.isSource === true && file.type === 'file';
   const archives = found.files.filter((file) => isOf(file) && isArchive(file.path));
   if (archives.length === 0) return [found];
   const rest = found.files.filter((file) => !archives.includes(file));
@@ -67,7 +67,7 @@ function findParts(step: CopyStep, context: Context): Part[] {
 /** Finds and hashes what a RUN mounts of the context. Throws as `prepareCopy` does. */
 export async function prepareMount(
   { src, target, line }: { src: string; target: string; line: number | undefined },
-  context: Context,
+  context: BuildFolder,
   signal: AbortSignal,
 ): Promise<PreparedCopy> {
   const { files, src: source } = atLine(line, () => findFiles({ src, layout: 'flat' }, context));

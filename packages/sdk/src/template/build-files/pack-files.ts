@@ -5,13 +5,13 @@ import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { type Pack, pack } from 'tar-stream';
 import { toSandboxError } from '../../errors.ts';
-import type { ContextFile } from './context-file.ts';
+import type { BuildFile } from './build-file.ts';
 
 /**
  * The files as a tar archive, compressed, that is made while it is read. It ends with `invalid_argument` when a file no longer
  * has the hash in `contents`. Destroy it if you do not read it to its end.
  */
-export function packFiles(files: readonly ContextFile[], contents: ReadonlyMap<string, string>): Readable {
+export function packFiles(files: readonly BuildFile[], contents: ReadonlyMap<string, string>): Readable {
   const archive = pack();
   const compressed = createGzip();
   // An error ends both; the reader gets it from the compressed one.
@@ -22,7 +22,7 @@ export function packFiles(files: readonly ContextFile[], contents: ReadonlyMap<s
 
 async function addAll(
   archive: Pack,
-  files: readonly ContextFile[],
+  files: readonly BuildFile[],
   contents: ReadonlyMap<string, string>,
 ): Promise<void> {
   const closed = new AbortController();
@@ -40,7 +40,7 @@ async function addAll(
 
 async function addFile(
   archive: Pack,
-  { name, path, mode, mtime, sizeBytes }: ContextFile & { type: 'file' },
+  { name, path, mode, mtime, sizeBytes }: BuildFile & { type: 'file' },
   { expected, closed }: { expected: string | undefined; closed: AbortSignal },
 ): Promise<void> {
   const sink = archive.entry({ name, mode, mtime, uid: 0, gid: 0, type: 'file', size: sizeBytes });

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CopyStep } from '../definition.ts';
 import { findFiles } from './find-files.ts';
 import { hashFiles } from './hash-files.ts';
-import { openContext } from './open-context.ts';
+import { openBuildFolder } from './open-folder.ts';
 import { packFiles } from './pack-files.ts';
 
 /** A new folder with these files; a value that begins with `->` is the target of a link. */
@@ -25,12 +25,12 @@ function makeFolder(files: Record<string, string>): string {
 }
 
 const namesOf = (folder: string, src: string, layout: 'paths' | 'flat' = 'paths', ignoreFile?: string) => {
-  const found = findFiles({ src, layout }, openContext(folder, ignoreFile));
+  const found = findFiles({ src, layout }, openBuildFolder(folder, ignoreFile));
   return [found.src, ...found.files.map(({ name }) => name)];
 };
 
 const hashOf = async (folder: string, src = '.', args: string[] = []): Promise<string> => {
-  const { files } = findFiles({ src, layout: 'paths' }, openContext(folder, undefined));
+  const { files } = findFiles({ src, layout: 'paths' }, openBuildFolder(folder, undefined));
   return (await hashFiles(args, files, new AbortController().signal)).hash;
 };
 
@@ -59,7 +59,7 @@ describe('the files of a source', () => {
   });
 
   const pick = (folder: string, step: Pick<CopyStep, 'src' | 'layout' | 'excludes'>) => {
-    const found = findFiles(step, openContext(folder, undefined));
+    const found = findFiles(step, openBuildFolder(folder, undefined));
     return [found.src, ...found.files.map(({ name }) => name)];
   };
 
@@ -121,7 +121,7 @@ describe('the files of a source', () => {
       out: '->/etc',
     });
     expect(namesOf(folder, 'named')).toEqual(['named', 'named', 'named/a', 'named/link']);
-    const { files } = findFiles({ src: 'real', layout: 'paths' }, openContext(folder, undefined));
+    const { files } = findFiles({ src: 'real', layout: 'paths' }, openBuildFolder(folder, undefined));
     expect(files.at(-1)).toMatchObject({ name: 'real/link', type: 'symlink', target: '/etc/passwd' });
     expect(() => namesOf(folder, 'out')).toThrow('a link out of the context');
   });
@@ -183,7 +183,7 @@ describe('the hash', () => {
 
 describe('the archive', () => {
   const pack = async (folder: string) => {
-    const { files } = findFiles({ src: '.', layout: 'paths' }, openContext(folder, undefined));
+    const { files } = findFiles({ src: '.', layout: 'paths' }, openBuildFolder(folder, undefined));
     const { contents } = await hashFiles([], files, new AbortController().signal);
     return { files, contents };
   };
