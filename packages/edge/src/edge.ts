@@ -17,7 +17,7 @@ import { forward } from './proxy.ts';
 import { splice } from './splice.ts';
 import type { Target } from './target.ts';
 import { createUpstreams, isRefused } from './upstream.ts';
-import { createHolding } from './waking/holding.ts';
+import { createRequestHolder } from './waking/request-holder.ts';
 
 export interface EdgeOptions {
   readonly directory: Directory;
@@ -67,7 +67,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
   const { heldLimit = defaultHeldLimit, heldMs = defaultHeldMs } = options;
   const rules: HostRules = { domain: options.domain, sharedHosts: options.sharedHosts ?? [] };
   const upstreams = createUpstreams();
-  const holding = createHolding({
+  const requestHolder = createRequestHolder({
     directory,
     perSandbox: connectionLimit,
     inAll: heldLimit,
@@ -86,7 +86,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
     if (target === undefined) return;
     const route =
       (await directory.find(target.sandboxId)) ??
-      (await holding.awake({ request, response, target, isUpgrade: change !== undefined }));
+      (await requestHolder.awake({ request, response, target, isUpgrade: change !== undefined }));
     if (route === 'answered') return;
     if (route === undefined) {
       sendNotFound(request, response, target);
@@ -191,7 +191,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
     openStreams: () => upstreams.underWay(),
     async close() {
       stopListening();
-      holding.close();
+      requestHolder.close();
       upstreams.endAll();
     },
   };

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BlobError, type BlobStore, createReopening, isBlobError } from '@skerry/blobs';
+import { BlobError, type BlobStore, createReopeningStore, isBlobError } from '@skerry/blobs';
 import { openBlobStore } from '@skerry/blobs/open';
 import type { CopyStore, Log } from '@skerry/platform';
 import { listBlobCopies, readImageCopy, removeBlobCopy, writeImageCopy } from '@skerry/runtime/node';
@@ -29,7 +29,7 @@ export async function openServerBlobs(
   choice: BlobStoreChoice,
   { installation, log }: { installation: string; log: Log },
 ): Promise<BlobStore> {
-  const blobs = createReopening(async () => {
+  const blobs = createReopeningStore(async () => {
     const store = await openBlobStore(choice);
     try {
       await claim(store, installation);

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { BlobError } from './blob-error.ts';
 import type { BlobStore } from './blob-store.ts';
 import { openBlobStore } from './open-blob-store.ts';
-import { createReopening } from './reopening.ts';
+import { createReopeningStore } from './reopening-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'skerry-reopening-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -16,7 +16,7 @@ describe('a store that is opened later', () => {
   it('rejects as long as it cannot be opened, and is opened once then', async () => {
     let problem: Error | undefined = new BlobError('unavailable', 'the bucket does not answer');
     let opened = 0;
-    const store = createReopening(async () => {
+    const store = createReopeningStore(async () => {
       if (problem) throw problem;
       opened += 1;
       return openBlobStore({ kind: 'folder', folder });
@@ -37,7 +37,7 @@ describe('a store that is opened later', () => {
 
   it('aborts calls that wait for its opening, and is closed without that', async () => {
     const { promise, resolve } = Promise.withResolvers<BlobStore>();
-    const store = createReopening(() => promise);
+    const store = createReopeningStore(() => promise);
     const abort = new AbortController();
     const asked = store.head('a', { signal: abort.signal });
     abort.abort();

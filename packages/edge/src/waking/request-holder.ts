@@ -7,7 +7,7 @@ import { passPortRequest } from '../ports/pass-port-request.ts';
 import type { Target } from '../target.ts';
 import { openWaitingPage } from './waiting-page.ts';
 
-export interface HoldingOptions {
+export interface RequestHolderOptions {
   directory: Pick<Directory, 'find' | 'findDormant'>;
   /** How many requests may wait for one sandbox. */
   perSandbox: number;
@@ -20,7 +20,7 @@ export interface HoldingOptions {
 }
 
 /** A request that is held. */
-export interface Held {
+export interface HeldRequest {
   request: IncomingMessage;
   response: ServerResponse;
   target: Target;
@@ -29,12 +29,12 @@ export interface Held {
 }
 
 /** Holds requests for paused sandboxes while those are resumed. */
-export interface Holding {
+export interface RequestHolder {
   /**
    * The way to a sandbox that `find` did not return, when it can be resumed for this request. Undefined when it cannot be found;
    * `answered` when the request has its answer, or its caller has left.
    */
-  awake(held: Held): Promise<Route | 'answered' | undefined>;
+  awake(held: HeldRequest): Promise<Route | 'answered' | undefined>;
   /** Resets the connections of all that wait. */
   close(): void;
 }
@@ -44,12 +44,12 @@ const tooLate = (): ApiError =>
     headers: { 'Retry-After': '1' },
   });
 
-export const createHolding = (options: HoldingOptions): Holding => {
+export const createRequestHolder = (options: RequestHolderOptions): RequestHolder => {
   const { directory, perSandbox, inAll, waitMs, onHeld } = options;
   const waiting = new Map<string, Set<ServerResponse>>();
   let total = 0;
 
-  const findProblem = ({ request, target }: Held, { accessToken }: Dormant): Refusal | undefined => {
+  const findProblem = ({ request, target }: HeldRequest, { accessToken }: Dormant): Refusal | undefined => {
     if (target.port === agentPort && accessToken !== undefined) {
       // A running agent answers it to everyone.
       if (isPreflight(request)) return { status: 403, message: 'The sandbox is paused' };
@@ -70,7 +70,7 @@ export const createHolding = (options: HoldingOptions): Holding => {
   };
 
   /** Resolves when the sandbox runs; rejects with `Left` when the caller has gone. */
-  const wait = async ({ response, target: { sandboxId } }: Held, dormant: Dormant): Promise<void> => {
+  const wait = async ({ response, target: { sandboxId } }: HeldRequest, dormant: Dormant): Promise<void> => {
     const own = waiting.get(sandboxId) ?? new Set();
     waiting.set(sandboxId, own.add(response));
     total += 1;

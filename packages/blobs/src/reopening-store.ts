@@ -11,7 +11,7 @@ export interface ReopeningStore extends BlobStore {
  * A store that is opened by the first call, and again by the next one after that has failed: calls reject as the opening does. A close does not
  * wait for an opening.
  */
-export const createReopening = (open: () => Promise<BlobStore>): ReopeningStore => {
+export const createReopeningStore = (open: () => Promise<BlobStore>): ReopeningStore => {
   let opening: Promise<BlobStore> | undefined;
   let opened: BlobStore | undefined;
 
