@@ -75,10 +75,10 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     reason: 'only the helper makes images and sandboxes: the server asks it over its socket',
   },
   {
-    in: /^packages\/(cli\/src\/|server\/src\/(?!(nodes|certificates)\/))/,
+    in: /^packages\/(cli\/src\/|server\/src\/(?!(nodes|certificates|acme)\/))/,
     specifier: /^@skerry\/runtime\/node(-certificates)?$/,
     reason:
-      'one machine needs no TLS of its own: only what makes certificates and the commands of nodes load it',
+      'one machine needs no TLS of its own: only what makes or orders certificates and the commands of nodes load it',
   },
   {
     in: /^packages\/(?!runtime\/src\/node\/make-certificates\.ts$)/,

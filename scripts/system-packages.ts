@@ -13,11 +13,14 @@ import { findMissing, isInstalled } from './debian/find-missing.ts';
 import { ofMore, ofServer, ofTests } from './debian/package-lists.ts';
 import { unpackForSandboxes, unpackServer } from './debian/unpack.ts';
 
+/** Servers that only long tests start. */
+const onlyOfMore: ReadonlySet<string> = new Set(['knot', 'nginx', 'pebble']);
+
 const { values } = parseArgs({ options: { tests: { type: 'boolean' }, more: { type: 'boolean' } } });
 const isForTests = values.tests || values.more;
 const missing = findMissing({ ...ofServer, ...(isForTests && ofTests), ...(values.more && ofMore) });
 const servers = (Object.keys(serverPrograms) as (keyof typeof serverPrograms)[]).filter(
-  (name) => isForTests && (name !== 'nginx' || values.more) && findServerProgram(name) === undefined,
+  (name) => isForTests && (!onlyOfMore.has(name) || values.more) && findServerProgram(name) === undefined,
 );
 const libraries = (Object.keys(sandboxPackages) as (keyof typeof sandboxPackages)[]).filter(
   (name) => values.more && findSandboxPackage(name) === undefined,

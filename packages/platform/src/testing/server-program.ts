@@ -5,7 +5,9 @@ import { unpackedPackages } from './unpacked-packages.ts';
 /** Debian package → its program, as a pattern below the root of a file system. */
 export const serverPrograms = {
   'docker-registry': 'usr/bin/docker-registry',
+  knot: 'usr/sbin/knotd',
   nginx: 'usr/sbin/nginx',
+  pebble: 'usr/bin/pebble',
   postgresql: 'usr/lib/postgresql/*/bin/initdb',
 } as const;
 

@@ -79,7 +79,7 @@ export const MAX_DOMAIN_LENGTH = 100;
 /** Makes a certificate for a domain and the names one level below, signed by an authority. Rejects when that has no usable key. */
 export async function makeServerCertificate(domain: string, options: Signing): Promise<CertificateWithKey> {
   const keys = await makeKeys();
-  const names = [domain, `*.${domain}`].map((value) => ({ type: 'dns' as const, value }));
+  const names = toDnsNames(domain);
   const usages = [ExtendedKeyUsage.serverAuth];
   const cert = await issue({ name: domain, names, usages, publicKey: keys.publicKey }, options);
   return { cert, key: await toKeyPem(keys.privateKey) };
@@ -92,10 +92,22 @@ export async function makeCertificate(role: CertificateRole, options: Signing): 
   return { cert, key: await toKeyPem(keys.privateKey) };
 }
 
-/** Makes a key, and a request for a certificate of it. Who signs that decides for which role it is. */
-export async function makeRequest(): Promise<{ request: string; key: string }> {
+/**
+ * Makes a key, and a request for a certificate of it: for a domain and the names one level below, or without names, where who signs it
+ * decides for which role it is.
+ */
+export async function makeRequest({
+  domain,
+}: {
+  domain?: string;
+} = {}): Promise<{ request: string; key: string }> {
   const keys = await makeKeys();
-  const request = await Pkcs10CertificateRequestGenerator.create({ keys, signingAlgorithm: algorithm });
+  const extensions = domain === undefined ? [] : [new SubjectAlternativeNameExtension(toDnsNames(domain))];
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    keys,
+    signingAlgorithm: algorithm,
+    extensions,
+  });
   return { request: `${request.toString('pem')}\n`, key: await toKeyPem(keys.privateKey) };
 }
 
@@ -182,6 +194,9 @@ interface Validity {
   /** Milliseconds since the epoch. */
   now?: number;
 }
+
+const toDnsNames = (domain: string) =>
+  [domain, `*.${domain}`].map((value) => ({ type: 'dns' as const, value }));
 
 /** The library has the types of browsers, which know fewer usages of keys than Node. */
 const makeKeys = async (): Promise<CryptoKeyPair> =>

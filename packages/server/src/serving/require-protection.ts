@@ -6,17 +6,19 @@ import { UserError } from '../user-error.ts';
 export const requireProtection = ({
   host,
   tls,
+  acme,
   allowsPlainHttp,
 }: {
   host: string;
   tls?: unknown;
+  acme?: unknown;
   allowsPlainHttp: boolean;
 }): void => {
-  if (tls !== undefined || allowsPlainHttp || isOfThisHost(host)) return;
+  if (tls !== undefined || acme !== undefined || allowsPlainHttp || isOfThisHost(host)) return;
   throw new UserError(
     `--host ${host} is open to other machines, which could read keys, tokens and data on the network without TLS`,
     {
-      hint: 'name a certificate by --tls-cert and --tls-key, or pass --plain-http behind a proxy that ends TLS',
+      hint: 'name a certificate by --tls-cert and --tls-key, get one by --acme, or pass --plain-http behind a proxy that ends TLS',
     },
   );
 };

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
+import { join } from 'node:path';
 import {
   createEdge,
   edgeServerOptions,
@@ -77,18 +78,26 @@ export async function serve(
   },
   compose: (from: { store: Store; secret: string; server: Server }) => Promise<PlatformParts>,
 ): Promise<Serving> {
-  const { dataDir, host, owner, log, requireProtocolVersion, secureByDefault, sharedHosts, tls } = options;
+  const { dataDir, host, owner, log, requireProtocolVersion, secureByDefault, sharedHosts } = options;
   requireProtection(options);
   await using cleanup = new AsyncDisposableStack();
   const server = createServer(edgeServerOptions);
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
+  const publicName = (options.domain ?? publicHost).replace(/:\d+$/, '');
+  const acme =
+    options.acme &&
+    (await (
+      await import('../acme/open-acme.ts')
+    ).openAcme(options.acme, { dir: join(dataDir, 'acme'), domain: publicName, log }));
+  if (acme !== undefined) cleanup.use(acme);
+  const tls = acme ? { cert: acme.file, key: acme.file } : options.tls;
   const front =
     tls &&
     (await (
       await import('./tls/open-front.ts')
     ).openSecureFront(server, {
       files: tls,
-      domain: options.domain ?? publicHost,
+      domain: publicName,
       log,
     }));
   const listener = front?.listener ?? server;

@@ -10,16 +10,15 @@ import { watchFiles } from './watch-files.ts';
  */
 export async function openSecureFront(
   server: Server,
-  { files, domain, log }: { files: CertificateFiles; domain: string; log: Log },
+  { files, domain, log }: { files: CertificateFiles /** Without a port. */; domain: string; log: Log },
 ): Promise<SecureFront> {
   const { createSecureFront } = await import('@skerry/edge/secure');
-  const name = domain.replace(/:\d+$/, '');
-  const first = await readCertificate(files, name);
+  const first = await readCertificate(files, domain);
   warnOfExpiry(first.expiresAt, log);
   const front = createSecureFront({ server, certificate: first, log });
   const renew = async (): Promise<void> => {
     try {
-      const next = await readCertificate(files, name);
+      const next = await readCertificate(files, domain);
       front.setCertificate(next);
       log.info('new connections get the certificate that was read again', {
         expiresAt: next.expiresAt.toISOString(),

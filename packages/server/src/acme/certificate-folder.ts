@@ -1,0 +1,77 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** When a certificate is valid, in milliseconds since the epoch. */
+export interface Validity {
+  from: number;
+  until: number;
+}
+
+/** The folder of an account and its certificates. */
+export interface CertificateFolder {
+  /** Key and certificates in one file, which is replaced as a whole. */
+  readonly file: string;
+  readAccountKey(): KeyObject;
+  /** Undefined without a certificate for the domain. */
+  readValidity(): Validity | undefined;
+  /** Resolves when the file would survive a loss of power. */
+  write(pem: string): void;
+}
+
+/** Makes the folder, closed to other users, unless it is there. */
+export function openCertificateFolder(folder: string, domain: string): CertificateFolder {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, `${domain}.pem`);
+  const accountFile = join(folder, 'account.key');
+  return {
+    file,
+    readAccountKey() {
+      const kept = readIfThere(accountFile);
+      if (kept !== undefined) return createPrivateKey(kept);
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      replaceFile(folder, accountFile, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+      return privateKey;
+    },
+    readValidity() {
+      const kept = readIfThere(file);
+      if (kept === undefined) return undefined;
+      try {
+        const { validFromDate, validToDate } = new X509Certificate(kept);
+        return { from: validFromDate.getTime(), until: validToDate.getTime() };
+      } catch {
+        // A file that somebody has damaged is replaced as a missing one is.
+        return undefined;
+      }
+    },
+    write: (pem) => replaceFile(folder, file, pem),
+  };
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** A process that is killed leaves the old file or the new one. */
+function replaceFile(folder: string, path: string, text: string): void {
+  const next = `${path}.new`;
+  const file = openSync(next, 'w', 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(next, path);
+  const parent = openSync(folder, 'r');
+  try {
+    fsyncSync(parent);
+  } finally {
+    closeSync(parent);
+  }
+}
