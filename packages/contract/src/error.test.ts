@@ -5,6 +5,7 @@ describe('ApiError', () => {
   it('maps each code to its HTTP status and Connect code', () => {
     expect(invalid('x')).toMatchObject({ code: 'invalid_argument', status: 400, connectCode: 3 });
     expect(notFound('x')).toMatchObject({ code: 'not_found', status: 404, connectCode: 5 });
+    expect(new ApiError('outcome_unknown', 'x')).toMatchObject({ status: 422, connectCode: 2 });
     expect(new ApiError('insufficient_storage', 'x')).toMatchObject({ status: 507, connectCode: 8 });
     expect(new ApiError('sandbox_unavailable', 'x')).toMatchObject({ status: 502, connectCode: 14 });
   });

@@ -14,6 +14,7 @@ const table = {
   gone: { status: 410, connect: 12 },
   payload_too_large: { status: 413, connect: 8 },
   unsupported_media_type: { status: 415, connect: 3 },
+  outcome_unknown: { status: 422, connect: 2 },
   resource_exhausted: { status: 429, connect: 8 },
   internal: { status: 500, connect: 13 },
   unimplemented: { status: 501, connect: 12 },

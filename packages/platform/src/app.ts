@@ -6,6 +6,7 @@ import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
 import { createControlPlane } from './control-plane/control-plane.ts';
 import { drainRequest } from './drain-request.ts';
+import { answerOnce } from './handlers/answer-once.ts';
 import { createForkHandlers } from './handlers/fork.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/list.ts';
@@ -202,7 +203,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   let redirect: ReturnType<typeof forwardCalls>['redirect'] = () => undefined;
   const server = createServer<PlatformPaths, Caller>({
     redirect: (...failed) => redirect(...failed),
-    handlers: reportLostRuntime(handlers),
+    handlers: answerOnce(reportLostRuntime(handlers), { store, clock, secret, log }),
     removed: removedBuilds,
     authenticate: async (headers, request) => {
       const isForwarded = options.peers?.isFromPeer(request) ?? false;

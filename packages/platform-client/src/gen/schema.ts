@@ -2958,6 +2958,16 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description The `Idempotency-Key` was used for another request, or the first request with it is still running. */
+        IdempotencyConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description An unexpected error in the server, whose log has the cause. */
         InternalServerError: {
             headers: {
@@ -2980,6 +2990,16 @@ export interface components {
         };
         /** @description This server, or its host, does not support the operation. */
         NotImplemented: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The server stopped during the first request with this `Idempotency-Key`, which may have acted. */
+        OutcomeUnknown: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
@@ -3116,6 +3136,16 @@ export interface components {
          * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
          */
         BuildID: string;
+        /**
+         * @description Makes the call safe to repeat, as after a lost connection: calls with the same key and the same request act once, and each gets the
+         *     first status and body, errors included. Only answers of 429 and 503, after which nothing has changed, are not kept. Use a new
+         *     key, such as a UUID, for each new request; the server keeps the keys of an API key apart from those of others, and for 24 hours.
+         *     With another request the key is refused with 409 and `error_code` `idempotency_request_mismatch`, while the first call is running
+         *     with 409 and `idempotency_in_progress`, and with 422 and `idempotency_outcome_unknown` when the server was killed during the first
+         *     call.
+         * @example 0f9c1d5e-7a64-4b5c-9d0f-2f1f6f0f6c11
+         */
+        IdempotencyKey: string;
         /** @description Rows in a page. */
         Limit: number;
         /**
@@ -3376,7 +3406,18 @@ export interface operations {
     createSandboxV1: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes the call safe to repeat, as after a lost connection: calls with the same key and the same request act once, and each gets the
+                 *     first status and body, errors included. Only answers of 429 and 503, after which nothing has changed, are not kept. Use a new
+                 *     key, such as a UUID, for each new request; the server keeps the keys of an API key apart from those of others, and for 24 hours.
+                 *     With another request the key is refused with 409 and `error_code` `idempotency_request_mismatch`, while the first call is running
+                 *     with 409 and `idempotency_in_progress`, and with 422 and `idempotency_outcome_unknown` when the server was killed during the first
+                 *     call.
+                 * @example 0f9c1d5e-7a64-4b5c-9d0f-2f1f6f0f6c11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3391,6 +3432,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            422: components["responses"]["OutcomeUnknown"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
@@ -3497,7 +3540,18 @@ export interface operations {
     forkSandboxV1: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes the call safe to repeat, as after a lost connection: calls with the same key and the same request act once, and each gets the
+                 *     first status and body, errors included. Only answers of 429 and 503, after which nothing has changed, are not kept. Use a new
+                 *     key, such as a UUID, for each new request; the server keeps the keys of an API key apart from those of others, and for 24 hours.
+                 *     With another request the key is refused with 409 and `error_code` `idempotency_request_mismatch`, while the first call is running
+                 *     with 409 and `idempotency_in_progress`, and with 422 and `idempotency_outcome_unknown` when the server was killed during the first
+                 *     call.
+                 * @example 0f9c1d5e-7a64-4b5c-9d0f-2f1f6f0f6c11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
@@ -3527,6 +3581,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["OutcomeUnknown"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
@@ -3762,7 +3817,18 @@ export interface operations {
     createSnapshot: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes the call safe to repeat, as after a lost connection: calls with the same key and the same request act once, and each gets the
+                 *     first status and body, errors included. Only answers of 429 and 503, after which nothing has changed, are not kept. Use a new
+                 *     key, such as a UUID, for each new request; the server keeps the keys of an API key apart from those of others, and for 24 hours.
+                 *     With another request the key is refused with 409 and `error_code` `idempotency_request_mismatch`, while the first call is running
+                 *     with 409 and `idempotency_in_progress`, and with 422 and `idempotency_outcome_unknown` when the server was killed during the first
+                 *     call.
+                 * @example 0f9c1d5e-7a64-4b5c-9d0f-2f1f6f0f6c11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
@@ -3792,6 +3858,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["OutcomeUnknown"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
@@ -5218,7 +5285,18 @@ export interface operations {
     createSandbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes the call safe to repeat, as after a lost connection: calls with the same key and the same request act once, and each gets the
+                 *     first status and body, errors included. Only answers of 429 and 503, after which nothing has changed, are not kept. Use a new
+                 *     key, such as a UUID, for each new request; the server keeps the keys of an API key apart from those of others, and for 24 hours.
+                 *     With another request the key is refused with 409 and `error_code` `idempotency_request_mismatch`, while the first call is running
+                 *     with 409 and `idempotency_in_progress`, and with 422 and `idempotency_outcome_unknown` when the server was killed during the first
+                 *     call.
+                 * @example 0f9c1d5e-7a64-4b5c-9d0f-2f1f6f0f6c11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5233,6 +5311,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            422: components["responses"]["OutcomeUnknown"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
@@ -5275,7 +5355,18 @@ export interface operations {
     forkSandbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes the call safe to repeat, as after a lost connection: calls with the same key and the same request act once, and each gets the
+                 *     first status and body, errors included. Only answers of 429 and 503, after which nothing has changed, are not kept. Use a new
+                 *     key, such as a UUID, for each new request; the server keeps the keys of an API key apart from those of others, and for 24 hours.
+                 *     With another request the key is refused with 409 and `error_code` `idempotency_request_mismatch`, while the first call is running
+                 *     with 409 and `idempotency_in_progress`, and with 422 and `idempotency_outcome_unknown` when the server was killed during the first
+                 *     call.
+                 * @example 0f9c1d5e-7a64-4b5c-9d0f-2f1f6f0f6c11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
@@ -5305,6 +5396,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["OutcomeUnknown"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];

@@ -98,6 +98,10 @@ const operations: Partial<Record<TransitionKind, Operation>> = {
   resume: 'resume',
 };
 
+/** How long, and how many, calls with an `Idempotency-Key` are kept with their answers. */
+const KEPT_CALL_MS = 24 * 60 * 60_000;
+const MAX_KEPT_CALLS = 100_000;
+
 export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {
   const { store, hosts, clock, log, images, limits, telemetry = noTelemetry } = options;
   const { copies } = hosts;
@@ -175,6 +179,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     await networkRules.complete();
     await snapshotter.collect();
     await templateBuilder.collect();
+    await store.pruneCalls({ before: clock.now() - KEPT_CALL_MS, keep: MAX_KEPT_CALLS });
     copier?.soon();
   };
   const rounds = createRounds(runRound, { onTick: () => void warm.adjust(), clock, log });

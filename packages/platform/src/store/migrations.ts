@@ -205,6 +205,11 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     key: ['id'],
     indexes: { blobCopiesBySandbox: ['sandboxId', 'pausedAt'] },
   });
+  await createTable(db, 'keyedCalls', {
+    columns: { id: 'text', fingerprint: 'text', createdAt: 'bigint', answer: 'text?', owner: 'text?' },
+    key: ['id'],
+    indexes: { keyedCallsByCreation: ['createdAt'] },
+  });
   await createTable(db, 'apiKeys', {
     columns: {
       id: 'text',

@@ -4,6 +4,7 @@ import type { BlobCopyTable } from './blob-copies/copy-rows.ts';
 import type { BuildLogRow, BuildRow } from './build-rows.ts';
 import type { CachedResult } from './cache/cache-rows.ts';
 import type { Columns } from './columns.ts';
+import type { KeyedCallRow } from './idempotency/idempotency-rows.ts';
 import type { LeaseTable } from './leases/lease-rows.ts';
 import type { LogSource, NewLogEntry } from './log-rows.ts';
 import type { MetricRow } from './metric-rows.ts';
@@ -27,6 +28,7 @@ export interface Schema {
   buildLogs: BuildLogRow & { buildId: string; position: number };
   buildCache: Columns<CachedResult, 'config'>;
   apiKeys: ApiKeyRow;
+  keyedCalls: Columns<KeyedCallRow, 'answer'>;
   sandboxMetrics: MetricRow;
   /** The level as its place in `logLevels`. */
   sandboxLogs: Omit<Columns<NewLogEntry, 'fields'>, 'level'> & { id: Generated<number>; level: number };

@@ -2,6 +2,7 @@ import { createApiKeyQueries } from './api-keys/api-key-queries.ts';
 import { createBlobCopyQueries } from './blob-copies/copy-queries.ts';
 import { createBuildQueries } from './build-queries.ts';
 import { createCacheQueries } from './cache/cache-queries.ts';
+import { createIdempotencyQueries } from './idempotency/idempotency-queries.ts';
 import { createLeaseQueries, type DatabaseTime } from './leases/lease-queries.ts';
 import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
@@ -37,6 +38,7 @@ export const createStoreQueries = (db: Database, options: StoreQueryOptions) => 
   ...createUsageQueries(db),
   ...createCacheQueries(db, options),
   ...createApiKeyQueries(db),
+  ...createIdempotencyQueries(db, options),
   ...createMetricQueries(db),
   ...createLogQueries(db),
   ...createNodeQueries(db, options),

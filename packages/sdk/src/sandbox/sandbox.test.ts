@@ -47,6 +47,18 @@ async function serve(answer: (request: IncomingMessage, count: number) => Answer
   return { sent, options: { apiKey: 'e2b_00', domain } };
 }
 
+it('sends the key that makes a creation safe to repeat', async () => {
+  const keys: unknown[] = [];
+  const { options } = await serve((request) => {
+    keys.push(request.headers['idempotency-key']);
+    return { status: 201, body: reply };
+  });
+  await Sandbox.create({ ...options, idempotencyKey: 'k-1' });
+  await Sandbox.create({ ...options, secure: false, idempotencyKey: 'k-2' });
+  await Sandbox.create(options);
+  expect(keys).toEqual(['k-1', 'k-2', undefined]);
+});
+
 it('sends exactly the given options when it creates a sandbox', async () => {
   const { sent, options } = await serve(() => ({ status: 201, body: reply }));
   const sandbox = await Sandbox.create(options);

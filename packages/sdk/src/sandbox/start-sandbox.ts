@@ -36,6 +36,11 @@ export interface SandboxOptions extends ConnectionOptions {
    * waits for that. It then lives for `timeoutMs`, and at least 5 minutes. Default false.
    */
   autoResume?: boolean | undefined;
+  /**
+   * Makes the creation safe to repeat, as after a lost connection: calls with the same key and options return the same sandbox. Use a new
+   * key for each new sandbox: 1 to 255 of `a-z`, `0-9` and `-`, such as a UUID. The service keeps it for 24 hours.
+   */
+  idempotencyKey?: string | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
@@ -62,7 +67,8 @@ const DEFAULT_TIMEOUT_SECONDS = 300;
  */
 export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
   const { template = 'base', metadata, envs, secure, allowInternetAccess } = options;
-  const { network, allowPublicTraffic, autoPause, autoPauseMemory, autoResume } = options;
+  const { network, allowPublicTraffic, autoPause, autoPauseMemory, autoResume, idempotencyKey } = options;
+  const params = idempotencyKey === undefined ? {} : { header: { 'Idempotency-Key': idempotencyKey } };
   const connections = {
     ...(network ? toNetworkFields(network) : {}),
     ...(allowPublicTraffic === undefined ? {} : { allowPublicTraffic }),
@@ -81,8 +87,12 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
   const { data } = await callApi(connection, options, (api, signal) =>
     // The route of version 2 creates secured sandboxes only.
     secure === false
-      ? api.POST('/sandboxes', { body: { timeout: DEFAULT_TIMEOUT_SECONDS, ...body, secure }, signal })
-      : api.POST('/v2/sandboxes', { body, signal }),
+      ? api.POST('/sandboxes', {
+          params,
+          body: { timeout: DEFAULT_TIMEOUT_SECONDS, ...body, secure },
+          signal,
+        })
+      : api.POST('/v2/sandboxes', { params, body, signal }),
   );
   return data;
 }

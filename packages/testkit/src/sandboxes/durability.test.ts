@@ -78,6 +78,36 @@ describe('a server that ends', () => {
     for (const id of found) await Sandbox.kill(id, second.connection);
   });
 
+  it('with kill -9 between acting and answering does not act again for the same Idempotency-Key', async () => {
+    const create = (stack: Stack, key: string) =>
+      stack.api.POST('/v2/sandboxes', {
+        params: { header: { 'Idempotency-Key': key } },
+        body: { templateID: 'base', metadata: { key } },
+      });
+    const first = await servers.start();
+    const done = await create(first, 'done');
+    const cut = Array.from({ length: 6 }, (_, index) => create(first, `cut-${index}`).catch(() => undefined));
+    // Some have their answer by then, and some have not.
+    await Promise.any([Promise.race(cut), delay(250)]);
+    await servers.end('kill');
+    const answers = await Promise.all(cut);
+
+    const second = await servers.start();
+    expect((await create(second, 'done')).data).toEqual(done.data);
+    for (const [index, answer] of answers.entries()) {
+      const key = `cut-${index}`;
+      const repeated = await create(second, key);
+      if (answer?.data !== undefined) expect(repeated.data).toEqual(answer.data);
+      else if (repeated.data === undefined)
+        expect(repeated.error).toMatchObject({ code: 422, error_code: 'idempotency_outcome_unknown' });
+      const made = (await second.api.GET('/sandboxes', { params: { query: { metadata: `key=${key}` } } }))
+        .data;
+      expect(made?.length).toBeLessThanOrEqual(1);
+    }
+    for (const id of await listed(second)) await Sandbox.kill(id, second.connection);
+    await servers.end('stop');
+  });
+
   it('acts at its next start on what expired meanwhile', async () => {
     const first = await servers.start();
     const { sandboxId } = await first.createSandbox({ timeoutSeconds: 2 });

@@ -5,6 +5,7 @@ import type { Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
 import { describeCache } from './cache-suite.ts';
 import { describeBlobCopies } from './copy-suite.ts';
+import { describeIdempotency } from './idempotency-suite.ts';
 import { describeLeases } from './lease-suite.ts';
 import { newSandbox } from './new-sandbox.ts';
 import { describeNodes } from './node-suite.ts';
@@ -322,6 +323,7 @@ export const describeStore = (
     describeSnapshots(() => store, { sandbox, reopen: () => opened.reopen() });
 
     for (const part of [describeBuilds, describeTags, describeUsage, describeCache]) part(() => store);
+    describeIdempotency(() => store, { reopen: () => opened.reopen() });
     describeNodes(() => store, { sandbox });
     describeBlobCopies(() => store, { sandbox });
     describeLeases(() => store, { sandbox });
