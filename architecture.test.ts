@@ -70,6 +70,11 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     reason: 'kernel/start-program.ts and kernel/run-command.ts start programs',
   },
   {
+    in: /^packages\/(?!testkit\/)/,
+    specifier: /^@skerry\/runtime\/testing$/,
+    reason: 'parts of tests are for tests',
+  },
+  {
     in: /^packages\/(cli|server)\/src\/(?!helper\/)/,
     specifier: /^@skerry\/(images\/service|runtime\/helper)$/,
     reason: 'only the helper makes images and sandboxes: the server asks it over its socket',
@@ -246,6 +251,13 @@ describe('architecture', () => {
         ),
     );
     expect(writers.map((path) => path.slice(root.length)).toSorted()).toEqual(Object.keys(unprinted));
+  });
+
+  it('opens at most nine doors of the runtime to other packages', () => {
+    const { exports } = JSON.parse(readFileSync('packages/runtime/package.json', 'utf8')) as {
+      exports: object;
+    };
+    expect(Object.keys(exports).length).toBeLessThanOrEqual(9);
   });
 
   it('has at most 24 files beside tests in a source folder', () => {

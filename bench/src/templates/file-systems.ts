@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { makeFileSystemImage } from '@skerry/runtime/file-system-image';
+import { makeFileSystemImage } from '@skerry/runtime/helper';
 import type { Benchmark } from '../benchmark.ts';
 import { findContainerPrograms } from '../container-programs.ts';
 import { toRow, toUnmeasuredRow } from '../row.ts';

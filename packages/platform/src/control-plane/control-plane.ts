@@ -1,5 +1,5 @@
 import type { Directory } from '@skerry/contract/directory';
-import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import { OPEN_NETWORK } from '@skerry/runtime/network';
 import { type Copier, createCopier } from '../blob-copies/copier.ts';
 import { createDrainer, type Drainer } from '../blob-copies/drainer.ts';
 import { createRelocator } from '../blob-copies/relocator.ts';

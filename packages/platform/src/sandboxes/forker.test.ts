@@ -1,6 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeError } from '@skerry/runtime';
-import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
+import { CLOSED_NETWORK } from '@skerry/runtime/network';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createForkHandlers } from '../handlers/fork.ts';
 import type { PauseKind } from '../store/rows.ts';

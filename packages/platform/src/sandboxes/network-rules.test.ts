@@ -1,5 +1,5 @@
 import { RuntimeError, RuntimeLostError } from '@skerry/runtime';
-import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
+import { CLOSED_NETWORK } from '@skerry/runtime/network';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { ApiError, conflict, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, type NetworkPolicy, RuntimeLostError } from '@skerry/runtime';
-import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import { OPEN_NETWORK } from '@skerry/runtime/network';
 import type { Clock } from '../clock.ts';
 import { getInstance, type Placed } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';

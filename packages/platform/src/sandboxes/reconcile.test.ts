@@ -1,5 +1,5 @@
 import type { Instance } from '@skerry/runtime';
-import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import { OPEN_NETWORK } from '@skerry/runtime/network';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
 import { createOneMachine } from '../hosts/one-machine.ts';

@@ -1,5 +1,5 @@
 import type { Instance } from '@skerry/runtime';
-import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import { OPEN_NETWORK } from '@skerry/runtime/network';
 import type { Clock } from '../clock.ts';
 import { findInstance } from '../hosts/find-instance.ts';
 import type { Hosts } from '../hosts/hosts.ts';

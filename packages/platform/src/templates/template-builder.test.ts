@@ -1,4 +1,4 @@
-import { markAttack } from '@skerry/runtime/suite-attack';
+import { markAttack } from '@skerry/runtime/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRandomIds } from '../ids.ts';
 import type { BuildRow } from '../store/build-rows.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Instance, type InstanceOrigin, type InstanceSettings, isRuntimeError } from '@skerry/runtime';
-import { OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import { OPEN_NETWORK } from '@skerry/runtime/network';
 import type { Clock } from '../clock.ts';
 import { findInstanceOn } from '../hosts/find-instance.ts';
 import type { Host, HostedInstance, Hosts } from '../hosts/hosts.ts';

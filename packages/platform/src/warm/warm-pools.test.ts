@@ -1,5 +1,5 @@
 import { RuntimeError } from '@skerry/runtime';
-import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
+import { CLOSED_NETWORK } from '@skerry/runtime/network';
 import { describe, expect, it } from 'vitest';
 import { useFleet } from '../hosts/testing/fleet-fixture.ts';
 

@@ -2,7 +2,7 @@ export { readImageCopy, writeImageCopy } from '../blob-copies/image-copies.ts';
 export { listBlobCopies, removeBlobCopy } from '../blob-copies/list-copies.ts';
 export { toSnapshotSocket } from '../blob-copies/snapshot-socket.ts';
 export { checkFileSystem } from '../drivers/check-file-system.ts';
-export { isNodeName, parseRole } from './certificate-role.ts';
+export { type CertificateRole, parseRole } from './certificate-role.ts';
 export { connectNode, type NodeConnection } from './connect-node.ts';
 export { type CredentialFiles, type Credentials, CredentialsError, loadCredentials } from './credentials.ts';
 export { dialDoor } from './dial-door.ts';

@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rootlessStateVariable } from '@skerry/contract/rootless-state-variable';
 import { RuntimeError } from '../error.ts';
 import { withFolderLock } from '../kernel/file-lock.ts';
 import { identifyProcess, isAlive, readBootId } from '../kernel/process-identity.ts';
@@ -25,7 +26,6 @@ import {
   toDelegated,
   writeRootlessRecord,
 } from './record.ts';
-import { rootlessStateVariable } from './state-variable.ts';
 import { startUplink } from './uplink.ts';
 
 /*

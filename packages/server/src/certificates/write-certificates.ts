@@ -10,8 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { isNodeName, nodeNameForm } from '@skerry/contract/node-name';
+import type { CertificateRole } from '@skerry/runtime/node';
 import { type CertificateWithKey, makeAuthority, makeCertificate } from '@skerry/runtime/node-certificates';
-import { type CertificateRole, isNodeName, nodeNameForm } from '@skerry/runtime/node-name';
 import { UserError } from '../user-error.ts';
 
 /** A file that was made, with its key beside it. */

@@ -2,10 +2,8 @@
 // each other.
 import { addImagesService } from '@skerry/images/service';
 import { withFolderLock } from '@skerry/runtime/file-lock';
-import { makeFileSystemImage } from '@skerry/runtime/file-system-image';
-import { sealFolderImage } from '@skerry/runtime/folder-image';
-import { runHelper } from '@skerry/runtime/helper';
-import { isPublicAddress } from '@skerry/runtime/public-address';
+import { makeFileSystemImage, runHelper, sealFolderImage } from '@skerry/runtime/helper';
+import { isPublicAddress } from '@skerry/runtime/network';
 import { readSpareRoom } from '@skerry/runtime/room';
 import { findLocations } from '../locations.ts';
 

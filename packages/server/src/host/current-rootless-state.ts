@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { rootlessStateVariable } from '@skerry/runtime/rootless-state-variable';
+import { rootlessStateVariable } from '@skerry/contract/rootless-state-variable';
 
 /** The state folder of the rootless namespace of this process; undefined outside of one, as root of the host. */
 export function currentRootlessState(): string | undefined {

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { rootlessStateVariable } from '@skerry/contract/rootless-state-variable';
 import {
   describeRootlessLimits,
   endRootlessNamespace,
@@ -10,7 +11,6 @@ import {
   toEnterCommand,
   toHelperRootlessOptions,
 } from '@skerry/runtime';
-import { rootlessStateVariable } from '@skerry/runtime/rootless-state-variable';
 import { UserError } from '../user-error.ts';
 import { currentRootlessState } from './current-rootless-state.ts';
 

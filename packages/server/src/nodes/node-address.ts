@@ -1,4 +1,4 @@
-import { isNodeName, nodeNameForm } from '@skerry/runtime/node-name';
+import { isNodeName, nodeNameForm } from '@skerry/contract/node-name';
 import { UserError } from '../user-error.ts';
 
 /** Parses a node of a server: `name=host:port`. Throws `UserError` for any other text. */

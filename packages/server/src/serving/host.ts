@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import type { ForeignMemory } from '@skerry/contract/foreign-memory';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { ImageError, type NpmClient } from '@skerry/images';
 import type { BaseContents } from '@skerry/images/base-contents';
@@ -10,7 +11,6 @@ import {
   isRuntimeError,
   prepareAgentFolder,
 } from '@skerry/runtime';
-import type { ForeignMemory } from '@skerry/runtime/foreign-memory';
 import {
   type BaseImageRequest,
   type HelperWithImage,

@@ -1,5 +1,5 @@
 import { isolationLevels } from '@skerry/contract/isolation';
-import type { AttackPlace, AttackRow } from '@skerry/runtime/suite-attack';
+import type { AttackPlace, AttackRow } from '@skerry/runtime/testing';
 
 /** An attack in the table: what became of it in each place where it was tried. */
 interface Line {

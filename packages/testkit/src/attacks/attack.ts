@@ -1,5 +1,5 @@
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
-import type { AttackRow } from '@skerry/runtime/suite-attack';
+import type { AttackRow } from '@skerry/runtime/testing';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';

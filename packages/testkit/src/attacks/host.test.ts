@@ -1,6 +1,5 @@
-import type { AttackRow } from '@skerry/runtime/suite-attack';
-import { type Attempt, tryHostile } from '@skerry/runtime/suite-hostile';
-import { toLevelTraits } from '@skerry/runtime/suite-levels';
+import type { AttackRow } from '@skerry/runtime/testing';
+import { type Attempt, toLevelTraits, tryHostile } from '@skerry/runtime/testing';
 import { expect } from 'vitest';
 import { atEachLevel } from './attack.ts';
 import { attackers, runPython } from './run-python.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeNetworkLab, type NetworkLab } from '@skerry/runtime/network-lab';
+import { makeNetworkLab, type NetworkLab } from '@skerry/runtime/testing';
 import { Sandbox } from '@skerry/sdk';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { createStackClient, type StackClient } from '../stack/stack-client.ts';

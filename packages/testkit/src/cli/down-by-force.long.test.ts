@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findTraces } from '@skerry/runtime/suite-traces';
+import { findTraces } from '@skerry/runtime/testing';
 import { Sandbox } from '@skerry/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';

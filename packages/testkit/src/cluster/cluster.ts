@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeNetworkLab, type NetworkLab } from '@skerry/runtime/network-lab';
+import { makeNetworkLab, type NetworkLab } from '@skerry/runtime/testing';
 import { imagesDir } from '../stack/images-dir.ts';
 import { createStackClient, type StackAddress, type StackClient } from '../stack/stack-client.ts';
 import { refuseUndeclared } from '../stack/undeclared.ts';

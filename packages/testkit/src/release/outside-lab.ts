@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server } from 'node:net';
-import { inNetworkNamespace, openNetworkNamespace } from '@skerry/runtime/network-namespace';
+import { inNetworkNamespace, openNetworkNamespace } from '@skerry/runtime/testing';
 
 /** A host and an internet of one address, each a network namespace. This machine's own network is not changed. */
 export interface OutsideLab extends AsyncDisposable {

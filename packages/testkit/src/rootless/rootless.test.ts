@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isIdOfUser } from '@skerry/runtime/suite-user';
+import { isIdOfUser } from '@skerry/runtime/testing';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installPackages } from '../base-image/install-packages.ts';

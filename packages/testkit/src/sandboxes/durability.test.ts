@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findTraces } from '@skerry/runtime/suite-traces';
+import { findTraces } from '@skerry/runtime/testing';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTraces } from '@skerry/runtime/suite-traces';
+import { findTraces } from '@skerry/runtime/testing';
 import { Sandbox, snapshots } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findTraces } from '@skerry/runtime/suite-traces';
+import { findTraces } from '@skerry/runtime/testing';
 import { MemoryNotKeptError, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterNames, expectToGoOn, readCounters, startCounters } from '../stack/counters.ts';

@@ -1,4 +1,4 @@
-import { type ForeignMemory, foreignMemoryChoices } from '@skerry/runtime/foreign-memory';
+import { type ForeignMemory, foreignMemoryChoices } from '@skerry/contract/foreign-memory';
 import { UserError } from '@skerry/server/user-error';
 import { Command, Option } from 'commander';
 import { parseCount } from '../parse-count.ts';

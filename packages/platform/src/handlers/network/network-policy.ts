@@ -1,7 +1,7 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { NetworkPolicy } from '@skerry/runtime';
-import { CLOSED_NETWORK, findPolicyProblem, OPEN_NETWORK } from '@skerry/runtime/network-policy';
+import { CLOSED_NETWORK, findPolicyProblem, OPEN_NETWORK } from '@skerry/runtime/network';
 import type { SandboxRow } from '../../store/rows.ts';
 import { toIngressFields } from './ingress.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type Runtime, RuntimeError } from '@skerry/runtime';
-import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
+import { CLOSED_NETWORK } from '@skerry/runtime/network';
 import type { CopyStore, NodeSnapshots } from '../copies.ts';
 
 /** A blob store of this process, which a test makes fail. */

@@ -1,4 +1,4 @@
-import { CLOSED_NETWORK } from '@skerry/runtime/network-policy';
+import { CLOSED_NETWORK } from '@skerry/runtime/network';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewSandbox } from '../rows.ts';
 import type { Store } from '../store.ts';

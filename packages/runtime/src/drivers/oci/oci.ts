@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
+import type { ForeignMemory } from '@skerry/contract/foreign-memory';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createTurns } from '@skerry/contract/turns';
-import type { ForeignMemory } from '../../blob-copies/foreign-memory.ts';
 import type { SnapshotCopies } from '../../blob-copies/snapshot-copies.ts';
 import { RuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';

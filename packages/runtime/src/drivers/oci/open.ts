@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ForeignMemory } from '@skerry/contract/foreign-memory';
 import type { IsolationLevel } from '@skerry/contract/isolation';
-import type { ForeignMemory } from '../../blob-copies/foreign-memory.ts';
 import { isRuntimeError, RuntimeError } from '../../error.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../../network/host.ts';
 import type { Surroundings } from '../../network/rules.ts';

@@ -1,5 +1,5 @@
 import type { CoreV1Api, V1CertificateSigningRequest, V1Pod } from '@kubernetes/client-node';
-import { isNodeName } from '@skerry/runtime/node-name';
+import { isNodeName } from '@skerry/contract/node-name';
 
 const POD_NAME = 'authentication.kubernetes.io/pod-name';
 const POD_UID = 'authentication.kubernetes.io/pod-uid';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PostgresServer, startPostgres } from '@skerry/platform/postgres-server';
 import { createPlatformClient, type PlatformClient } from '@skerry/platform-client';
-import { makeNetworkLab } from '@skerry/runtime/network-lab';
+import { makeNetworkLab } from '@skerry/runtime/testing';
 import type { StackAddress } from '../../stack/stack-client.ts';
 import { runSkerry, type Service, startProgram, startSkerry } from '../service.ts';
 import type { NodeHostSettings } from './node-host.ts';

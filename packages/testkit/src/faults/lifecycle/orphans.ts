@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { findTraces } from '@skerry/runtime/suite-traces';
+import { findTraces } from '@skerry/runtime/testing';
 
 /** What a process of ours holds of sandboxes although there is none: namespaces, pipes, files of their folders. */
 export const findHeldBy = (pid: number, dataDir: string): string[] => {

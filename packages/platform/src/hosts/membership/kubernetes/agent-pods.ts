@@ -1,5 +1,5 @@
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
-import { isNodeName } from '@skerry/runtime/node-name';
+import { isNodeName } from '@skerry/contract/node-name';
 import type { ListedNode } from '../membership.ts';
 
 /** The name of the container port at which a node listens; without one of that name it is `DEFAULT_PORT`. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import type { ForeignMemory } from '../../../../blob-copies/foreign-memory.ts';
+import type { ForeignMemory } from '@skerry/contract/foreign-memory';
 import { type FetchOptions, toManifestKey } from '../../../../blob-copies/snapshot-copies.ts';
 import { RuntimeError } from '../../../../error.ts';
 import { syncPath } from '../../../../kernel/sync-path.ts';

@@ -1,4 +1,4 @@
-import type { ForeignMemory } from '../../../../blob-copies/foreign-memory.ts';
+import type { ForeignMemory } from '@skerry/contract/foreign-memory';
 import type { SnapshotCopies } from '../../../../blob-copies/snapshot-copies.ts';
 import { parseInstanceId } from '../../../instance-spec.ts';
 import type { OciHost } from '../../host.ts';
