@@ -40,7 +40,7 @@ describe('headers', () => {
     expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
     expect(answer.headers).not.toHaveProperty('x-secret');
     expect(seen.filter((_, index) => index % 2 === 0)).toEqual(['host', 'X-Up', 'X-Up', 'Connection']);
-    // That of the edge itself.
+    // The last value is that of the edge's own `Connection` header.
     expect(seen.at(-1)).not.toContain('X-Hop');
   });
 

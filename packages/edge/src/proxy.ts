@@ -133,7 +133,7 @@ export const forward = (exchange: Exchange): void => {
   });
 };
 
-/** In a stream, success would tell the client that the server inside has changed the protocol. */
+/** Refuses success in a stream: it would tell the client that the server inside has changed the protocol. */
 const refusesStream = ({ statusCode = 0 }: IncomingMessage, { request, onUpgrade }: Exchange): boolean =>
   onUpgrade !== undefined && streamOf(request) !== undefined && statusCode >= 200 && statusCode < 300;
 

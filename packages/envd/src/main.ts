@@ -109,7 +109,8 @@ const onInitialized = (): void => {
   clearTimeout(rehearsing);
   preload();
 };
-// In the bundle of the calls: a separate chunk would move shared code out of it and delay the first call.
+// The self-test is in the bundle of the calls: a separate chunk would move shared code out of it and delay
+// the first call.
 const runSelfTest = async (): Promise<void> => (await import('./rpc/rpc.ts')).runSelfTest();
 const endAllWith = async (pid: number): Promise<void> => (await import('./rpc/rpc.ts')).endAllWith(pid);
 const control = createControlServer({

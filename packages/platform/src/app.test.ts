@@ -19,7 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-/** Without a body and with a made-up value for each parameter: whether the key is asked for does not depend on them. */
+/**
+ * Sends a request without a body and with a made-up value for each parameter: whether the key is asked for
+ * does not depend on them.
+ */
 const ask = async (method: string, path: string, headers: Record<string, string> = {}) => {
   const url = `${served.baseUrl}${path.replaceAll(/\{\w+\}/g, 'x')}`;
   const response = await fetch(url, { method, headers });

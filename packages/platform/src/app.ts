@@ -88,7 +88,7 @@ export interface PlatformOptions {
   secureByDefault?: boolean;
   clock?: Clock;
   ids?: Ids;
-  /** Also validates every response against the document, for tests. */
+  /** Whether every response is validated against the document, for tests. */
   validateResponses?: boolean;
 }
 

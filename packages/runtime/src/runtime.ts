@@ -17,7 +17,7 @@ export interface Runtime {
    * snapshot, `damaged` for an incomplete or changed one, and otherwise with `internal`.
    */
   create(spec: InstanceSpec, options?: { signal?: AbortSignal }): Promise<Instance>;
-  /** Also finds an instance that an earlier process made. Rejects with `not_found`. */
+  /** Finds an instance, also one that an earlier process made. Rejects with `not_found`. */
   get(id: string): Promise<Instance>;
   /**
    * Lists every instance that left a trace, also incomplete and dead ones: their state is `stopped`, and `stop` removes
@@ -224,7 +224,10 @@ export interface SnapshotInfo {
 export interface Usage {
   /** The time of all processes of the present run together, also of ended ones. */
   cpuTimeMs: number;
-  /** Without file pages that were not used lately: the kernel reclaims those before it kills a process. */
+  /**
+   * The memory of all processes, without file pages that were not used lately: the kernel reclaims those
+   * before it kills a process.
+   */
   memoryBytes: number;
   /** Pages of files that are kept in memory, whether or not `memoryBytes` counts them. */
   cacheBytes: number;
@@ -246,6 +249,6 @@ export interface Features {
   imageExport: boolean;
   /** Sandboxes can have a network of their own with access to the internet. */
   network: boolean;
-  /** Which limits of an instance are enforced. */
+  /** The limits of an instance that are enforced. */
   limits: { cpu: boolean; memory: boolean; disk: boolean; processes: boolean };
 }

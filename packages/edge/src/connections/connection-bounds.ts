@@ -1,11 +1,11 @@
 /** How many connections a server takes, by what their requests have shown. */
 export interface ConnectionBounds {
-  /** Of all callers. */
+  /** The number for all callers. */
   all: number;
-  /** Without a key: the rest is there for callers with one. */
+  /** The number of connections without a key: the others are reserved for callers with one. */
   keyless: number;
   keylessOfAddress: number;
-  /** Whose requests have neither carried a key nor named a sandbox that runs. */
+  /** The number of those whose requests have neither carried a key nor named a sandbox that runs. */
   unknown: number;
   unknownOfAddress: number;
 }

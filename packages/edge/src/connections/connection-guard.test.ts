@@ -79,7 +79,8 @@ describe('the bounds of connections', () => {
     const { open, accept, begin } = createLab();
     const keyed = Array.from({ length: 3 }, () => open('192.0.2.1'));
     for (const socket of keyed) accept(socket, 'authorised');
-    // Those of all sandboxes: as many as there may be without a key, each with a request under way.
+    // Open the connections of all sandboxes: as many as there may be without a key, each with a request under
+    // way.
     const routed = Array.from({ length: 12 }, (_, n) => {
       const socket = open(`192.0.2.${n + 10}`);
       begin(socket);
@@ -156,7 +157,7 @@ describe('a guarded server', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect(await ask(port, { agent })).toBe('close');
     expect(await ask(port, { agent, headers: { 'x-as': 'authorised' } })).toBe('keep-alive');
-    // On the same connection now.
+    // Send it on the same connection now.
     expect(await ask(port, { agent })).toBe('keep-alive');
     agent.destroy();
   });

@@ -9,7 +9,9 @@ import type { ConnectionBounds } from './connection-bounds.ts';
 
 /** Knows of each connection what its requests have shown, so that a caller that shows nothing cannot take those of others. */
 export interface ConnectionGuard {
-  /** To be called with every request before it is answered. Until `accept`, its connection ends with the answer. */
+  /**
+   * Call this with every request before it is answered. Until `accept`, its connection ends with the answer.
+   */
   begin(request: IncomingMessage, response: ServerResponse): void;
   /** The connection has been handed over to another protocol, and is under way as long as it lasts. */
   beginUpgrade(request: IncomingMessage): void;
@@ -28,7 +30,7 @@ interface Connection {
   closing?: { response: ServerResponse; mayStay: boolean } | undefined;
 }
 
-/** Those without a key, each in the order in which they came. */
+/** The connections without a key, each in the order in which they came. */
 interface Keyless {
   unknown: Set<Connection>;
   routed: Set<Connection>;

@@ -1,4 +1,6 @@
-/** Which directory each watch descriptor stands for, and in which watches under which name. */
+/**
+ * Maps each watch descriptor to its directory, and to the watches that it belongs to, under its name there.
+ */
 export interface WatchIndex<W extends object> {
   set(watch: W, path: string, wd: number): void;
   has(watch: W, path: string): boolean;

@@ -25,7 +25,7 @@ export interface SandboxLog {
 const MAX_LINES = 1000;
 const MAX_BYTES = 256 * 1024;
 
-// Not a secret, so Math.random is good enough: loading node:crypto would delay the start.
+// Makes a name that is no secret, so Math.random is good enough: loading node:crypto would delay the start.
 const createOrigin = (): string => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
 
 export const createSandboxLog = (): SandboxLog => {
@@ -35,7 +35,7 @@ export const createSandboxLog = (): SandboxLog => {
   let lastSeq = 0;
   let listener: (() => void) | undefined;
 
-  /** In one go and not line by line, which would move all the others each time. */
+  /** Removes half of the lines at once: removing one by one would move all the others each time. */
   const makeRoom = (): void => {
     let kept = 0;
     let from = lines.length;

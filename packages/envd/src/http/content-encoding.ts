@@ -4,7 +4,7 @@ import Negotiator from 'negotiator';
 
 export type ContentEncoding = 'identity' | 'gzip';
 
-/** From this size on compressing takes longer than it saves, unless the caller prefers gzip by weight. */
+/** The size from which compressing takes longer than it saves, unless the caller prefers gzip by weight. */
 const MAX_IMPLICIT_GZIP_BYTES = 1024 * 1024;
 
 const fastestFirst = ['identity', 'gzip', 'x-gzip'] as const;

@@ -15,8 +15,8 @@ const HEADERS_CHECK_MS = 5_000;
 const MAX_HEADER_BYTES = 80 * 1024;
 
 /**
- * Not imported: an import reads every export of the module, and some of `node:http` load the whole of undici when read, which
- * alone takes longer than everything else until the agent listens.
+ * Load the module here: an import reads every export of it, and some of `node:http` load the whole of undici
+ * when read, which alone takes longer than everything else until the agent listens.
  */
 const { createServer } = process.getBuiltinModule('node:http');
 

@@ -22,7 +22,7 @@ export const clearHeaders = (res: ServerResponse): void => {
 export const replyError = (res: ServerResponse, error: unknown): void => {
   const apiError = toApiError(error);
   if (res.headersSent) {
-    // Without an error HTTP/2 would end the stream as complete.
+    // Destroy with an error: HTTP/2 would end the stream as complete otherwise.
     res.destroy(apiError);
     return;
   }

@@ -47,7 +47,10 @@ const toSignalText = (signal: string | number): string => {
   return signal < SIGRTMIN ? `signal ${signal}` : `real-time signal ${signal - SIGRTMIN}`;
 };
 
-/** From what `ChildProcess` reports with its `exit` event. A signal without a name is given by its number; beside one, a code means nothing. */
+/**
+ * Converts what `ChildProcess` reports with its `exit` event. A signal without a name is given by its number;
+ * a code beside a signal means nothing.
+ */
 export const toExitStatus = (code: number | null, signal: NodeJS.Signals | number | null): ExitStatus => {
   if (signal !== null) {
     const status = `signal: ${toSignalText(signal)}`;

@@ -60,7 +60,7 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
       if (kind !== 'pty' && (logsAll || output.isUnread)) log?.write(kind, bytes);
       output.write(kind, bytes);
     });
-    // Also how a terminal says that no process has it open (EIO).
+    // A terminal also reports with an error (EIO) that no process has it open.
     pipe.on('error', () => pipe.destroy());
     pipe.once('close', () => {
       openPipes -= 1;

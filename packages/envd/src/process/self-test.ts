@@ -10,7 +10,7 @@ const PROGRAM = '/.envd/tini';
 const DEADLINE_MS = 20_000;
 
 const root: User = { name: 'root', uid: 0, gid: 0, home: '/', groups: [] };
-/** In a supplementary group, as groups take a path of their own; no account file is needed for numbers. */
+/** A user with a supplementary group, as groups take a path of their own; numbers need no account file. */
 const other: User = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/', groups: [65_533] };
 const size = { cols: 80, rows: 24 };
 

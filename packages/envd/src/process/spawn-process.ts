@@ -85,7 +85,7 @@ export const toSpawnError = (error: NodeJS.ErrnoException, options: SpawnOptions
   }
 };
 
-/** Without asking for a change, libuv leaves the groups alone. */
+/** Returns nothing for the ids of this process: libuv then leaves its groups alone. */
 const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
   uid === process.getuid?.() && gid === process.getgid?.() ? {} : { uid, gid };
 

@@ -1,6 +1,6 @@
 import { invalid } from '@skerry/contract/error';
 
-/** In characters. */
+/** The size of a terminal, in characters. */
 export interface TerminalSize {
   cols: number;
   rows: number;

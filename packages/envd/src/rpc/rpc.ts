@@ -98,7 +98,7 @@ export const createRpcListener = (options: {
     (await import('../filesystem/filesystem-service.ts')).createFilesystemService({ settings, users }),
   );
   router.service(Filesystem, createLateFilesystem(loadFilesystem), {
-    // Not taken from above: connect-es turns on what the options of a service leave out.
+    // Repeat the options here: connect-es turns on what the options of a service leave out.
     ...protocols,
     jsonOptions: sizesAsNumbers,
   });

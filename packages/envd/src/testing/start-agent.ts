@@ -38,7 +38,7 @@ export interface HttpRequest {
 export interface ClientOptions {
   headers?: Record<string, string>;
   binary?: boolean;
-  /** Over HTTP/2 instead of HTTP/1.1. */
+  /** Whether to use HTTP/2 instead of HTTP/1.1. */
   http2?: boolean;
 }
 

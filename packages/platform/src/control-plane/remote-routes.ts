@@ -6,7 +6,7 @@ import { toRouteKeys } from '../tokens.ts';
 
 /** Routes to the sandboxes for which another server acts: through the door of their node, as their rows say. */
 export interface RemoteRoutes {
-  /** Those of this server first. */
+  /** The sandboxes of this server first, then those of the others. */
   readonly directory: Omit<Directory, 'findDormant'>;
   /** Goes on with the connections of a sandbox that another server has taken over. */
   follow(id: string, runId: string): void;

@@ -8,7 +8,10 @@ import type { ArchiveStore } from '../templates/uploads/archive-store.ts';
 import type { UploadLinks } from '../templates/uploads/upload-links.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
-/** Those that require no key, and those with other bodies than JSON, are served beside the handlers. */
+/**
+ * The paths that have handlers. Those that require no key, and those with other bodies than JSON, are served
+ * beside the handlers.
+ */
 export type PlatformPaths = Omit<
   paths,
   | '/health'

@@ -37,7 +37,7 @@ export const createCopiedOrigins = ({
     signal: AbortSignal | undefined,
   ): Promise<void> => {
     const copy = await store.findBlobCopy({ snapshotId: snapshot.id });
-    // Without one the create reports the node that has it.
+    // Do nothing without a copy: the create then names the node that has the snapshot.
     if (copy === undefined) return;
     const { id, node: from } = snapshot;
     const adopt = async () => {

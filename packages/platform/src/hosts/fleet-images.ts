@@ -161,7 +161,7 @@ export const createFleetImages = ({
     return image;
   };
 
-  /** On the node that builds. */
+  /** Calls `work` with the images of the node that builds. */
   const build = async <T>(work: (templates: TemplateImages, node: string) => Promise<T>): Promise<T> => {
     const { name, images } = builder();
     return namingNode(name, work(images.templates, name));

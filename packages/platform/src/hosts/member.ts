@@ -124,7 +124,7 @@ export const createMember = (options: MemberOptions): Member => {
     cancelDeath = clock.after(deadMs, () => void die().catch(report('a dead node could not be recorded')));
   };
 
-  // From now on, and not from the last answer to an earlier server: this one has not tried yet.
+  // Count the time from now, not from the last answer to an earlier server: this one has not tried yet.
   awaitDeath();
   const link = options.connect(row, {
     onAnswer: (given) => {

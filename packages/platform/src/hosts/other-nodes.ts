@@ -27,7 +27,7 @@ export interface OwnedRow {
 /** What the database says of the nodes of all servers. */
 export interface OtherNodes {
   read(): Promise<OwnedRow[]>;
-  /** Those that were read, as candidates for a sandbox with the address of their server. */
+  /** Returns the nodes that were read, as candidates for a sandbox with the address of their server. */
   toCandidates(nodes: readonly OwnedRow[], level: Features['level']): OtherCandidate[];
   /** False for a node that does not answer its server, as that has recorded. */
   mayAnswer(node: string): Promise<boolean>;

@@ -20,7 +20,7 @@ export interface ServerOptions<Paths, Context> {
   /** Identifies the caller before the body is read; throws `unauthenticated` for an unknown one. */
   authenticate: (headers: IncomingHttpHeaders, request: IncomingMessage) => Context | Promise<Context>;
   log: { error(message: string, fields: Record<string, unknown>): void };
-  /** Also validates every response against the document, for tests: a wrong one becomes a 500. */
+  /** Whether every response is validated against the document, for tests: a wrong one becomes a 500. */
   validateResponses?: boolean;
   bodyLimitBytes?: number;
   /** Operations that the protocol has removed, such as `"POST /templates"`, with the message of their 410. */

@@ -35,7 +35,8 @@ describe('createValidators', () => {
         return error;
       }
     };
-    // Without parts a request is accepted or refused; a schema that cannot be compiled throws an error without a status.
+    // A request without parts is accepted or refused; a schema that cannot be compiled throws an error
+    // without a status.
     expect(refusal()).toMatchObject({ status: 400 });
     expect(validators.forResponse(operation(key))).toBeTypeOf('function');
   });

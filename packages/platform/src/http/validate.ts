@@ -150,7 +150,7 @@ const createPartCheck = (ajv: Ajv2020, part: OperationParameter['in'], operation
   };
 };
 
-/** Also accepts the repeated form. Empty text counts as absent. */
+/** Splits a value at commas, and accepts the repeated form, too. Empty text counts as absent. */
 const splitAtCommas = (raw: unknown): unknown[] | undefined => {
   const pieces = [raw ?? []]
     .flat()

@@ -29,8 +29,8 @@ export const createCollectedLog = (options: {
   let lastAt = row.createdAt;
 
   const toNewEntry = (entry: Omit<NewLogEntry, 'sandboxId' | 'sizeBytes'>): NewLogEntry => {
-    // Not before the previous entry and not in the future, so that code inside cannot choose its place among the
-    // others.
+    // Keep the time after that of the previous entry and not in the future, so that code inside cannot choose
+    // its position among the others.
     lastAt = Math.max(lastAt, Math.min(entry.at, clock.now()));
     const sizeBytes =
       OVERHEAD_BYTES +

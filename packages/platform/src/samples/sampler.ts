@@ -36,7 +36,7 @@ export interface SamplerOptions {
 
 interface Reading extends Usage {
   at: number;
-  /** On a monotonic clock. */
+  /** The time on a monotonic clock. */
   elapsedMs: number;
 }
 

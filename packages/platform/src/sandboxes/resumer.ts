@@ -90,7 +90,7 @@ export const createResumer = (options: ResumerOptions): Resumer => {
     id: string,
     { memory, signal }: { memory: boolean; signal: AbortSignal },
   ): Promise<Instance> => {
-    // Without the memory if the caller requests that; otherwise with everything that was kept.
+    // Resume without the memory if the caller requests that; otherwise with everything that was kept.
     await (await runtime.get(id)).resume({ signal, ...(!memory && { memory }) });
     // The former handle belongs to the run that was paused.
     return runtime.get(id);

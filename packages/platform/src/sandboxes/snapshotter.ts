@@ -93,7 +93,7 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
   const remove = async (id: string, node: string | null): Promise<void> => {
     try {
       await retryWhenLost(async () => hosts.of(node).runtime.snapshots.delete(id)).catch((error: unknown) => {
-        // On no host: the blob store alone has it, whose copies are removed elsewhere.
+        // The snapshot is on no host: the blob store alone has it, whose copies are removed elsewhere.
         if (!isRuntimeError(error, 'not_found')) throw error;
       });
       await store.forgetSnapshot(id);

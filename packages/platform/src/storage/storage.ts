@@ -44,7 +44,7 @@ export interface StorageOptions {
   buildFiles: ArchiveStore | undefined;
   /** What commands of builds keep, which counts as the cache of builds. */
   mountCaches: ArchiveStore | undefined;
-  /** Those that answer now. */
+  /** The machines that answer now. */
   machines(): StorageMachine[];
   clock: Pick<Clock, 'now'>;
   log: Log;
@@ -55,7 +55,7 @@ const toSum = (sizes: Iterable<number>): number => [...sizes].reduce((sum, size)
 /** A name in a folder, and the space that it takes. */
 type Entry = [name: string, sizeBytes: number];
 
-/** Those of which it is true, and the others. */
+/** Returns the entries of which `isFirst` is true, and the others. */
 const partition = (entries: readonly Entry[], isFirst: (name: string) => boolean): [Entry[], Entry[]] => [
   entries.filter(([name]) => isFirst(name)),
   entries.filter(([name]) => !isFirst(name)),
@@ -76,7 +76,7 @@ const toUsage = (
   };
 };
 
-/** In the order of the document. */
+/** The kinds in the order of the document. */
 const storageKinds: readonly StorageKind[] = [
   'templates',
   'buildCache',

@@ -180,7 +180,7 @@ export const createBuildQueries = (db: Database, { sealer }: { sealer: Sealer })
       }
     }),
 
-  /** In the order of their writing. */
+  /** Reads entries in the order of their writing. */
   listBuildLog: (
     id: string,
     {

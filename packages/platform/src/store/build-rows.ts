@@ -70,7 +70,7 @@ export interface StartCommands {
   /** What is run, in place of a login shell with the text. */
   startWords?: readonly string[];
   readyWords?: readonly string[];
-  /** Without `readyCmd`: the TCP ports on which the start command listens when it is ready. */
+  /** The TCP ports on which the start command listens when it is ready; only without `readyCmd`. */
   exposedPorts?: readonly number[];
   /** A name or a number, optionally with `:` and a group. */
   user: string;

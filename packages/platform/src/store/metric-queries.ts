@@ -7,7 +7,7 @@ const ROWS_A_STATEMENT = 500;
 
 interface CountedWindow {
   from: number;
-  /** Not included. */
+  /** The end, which is not included. */
   to: number;
   grain: number;
   stepMs: number;

@@ -226,5 +226,5 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   });
 }
 
-/** In order of their names. Never change a released migration. */
+/** The migrations in order of their names. Never change a released migration. */
 export const migrations: Record<string, Migration> = { '0001_all_tables': { up: createTables } };

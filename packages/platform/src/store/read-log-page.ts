@@ -1,4 +1,4 @@
-/** Which entries of a log a caller asks for, by time. */
+/** The entries of a log that a caller asks for, by time. */
 export interface LogPage {
   order: 'asc' | 'desc';
   /** The millisecond to start at, inclusive; by default the oldest or the newest, by the order. */

@@ -136,7 +136,7 @@ export interface SandboxFilter {
   metadata?: readonly (readonly [key: string, value: string])[];
   templateId?: string;
   ids?: readonly string[];
-  /** On one of these; null: on no node. */
+  /** Only sandboxes on one of these nodes; null: on no node. */
   nodes?: readonly (string | null)[];
   /** Only those whose policy is pending. */
   isNetworkPending?: true;
@@ -215,7 +215,7 @@ export interface ListedTemplate {
 export type SnapshotState = 'making' | 'ready' | 'removing' | 'removed';
 
 export interface NewSnapshot {
-  /** Also its id in the runtime. */
+  /** The id of the snapshot, also in the runtime. */
   id: string;
   sandboxId: string;
   /** The snapshot that its sandbox began with. */

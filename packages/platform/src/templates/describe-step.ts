@@ -19,7 +19,7 @@ export const describeStep = (step: BuildStep): string => {
       return ['RUN', ...step.mounts.map(describeMount), describeCommand(step)].join(' ');
     case 'ENV':
     case 'ARG':
-      // Not the values: they may be secrets.
+      // Name the variables without their values, which may be secrets.
       return `${step.type} ${step.variables.map(([name]) => name).join(' ')}`;
     case 'WORKDIR':
       return `WORKDIR ${step.path}`;

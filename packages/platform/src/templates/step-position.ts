@@ -139,7 +139,10 @@ const refuse = (message: string): never => {
   throw new WrongWordError(message);
 };
 
-/** In a Dockerfile all values are from before the step; otherwise each may name those before it. */
+/**
+ * Sets variables. All values in a Dockerfile are from before the step; otherwise each may name those before
+ * it.
+ */
 const setVariables = (
   before: Record<string, string>,
   step: Extract<BuildStep, { type: 'ENV' | 'ARG' }>,

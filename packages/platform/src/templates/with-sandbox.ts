@@ -84,7 +84,7 @@ export const withSandbox = async <T>(
       return failure;
     });
     signal.throwIfAborted();
-    // Then that is why the work has failed.
+    // Report this as the reason why the work has failed.
     if (left instanceof NodeUnreachableError) throw left;
     if (toStep !== undefined && isRuntimeError(error, 'exhausted'))
       throw new BuildError(toStep(), 'the host has too little free space or memory for this build', {

@@ -106,7 +106,7 @@ export const startPostgres = async ({
 
   let child: ReturnType<typeof spawn> | undefined;
   const stop = async (): Promise<void> => {
-    // Without room for its write-ahead log it ends by itself.
+    // The server may have ended by itself: it does so when its write-ahead log has no room.
     if (child?.exitCode === null && child.signalCode === null) {
       const exited = once(child, 'exit');
       child.kill('SIGQUIT');

@@ -108,7 +108,7 @@ describe('connectGuestSocket', () => {
   ])('rejects with "unavailable", without waiting, for %s', async (_what, make) => {
     const path = join(dir, 'http.sock');
     await make(path);
-    // Without a deadline: whatever waited there would wait for ever.
+    // Pass no deadline: what waited here would wait for ever.
     await expect(connectGuestSocket({ path })).rejects.toMatchObject({ code: 'unavailable' });
   });
 

@@ -6,7 +6,7 @@ import { RuntimeError } from '../error.ts';
 import { syncPath } from '../kernel/sync-path.ts';
 import { requireOwnFolder, requireOwnTree } from './own-files.ts';
 
-/** In the form of sha256sum(1). */
+/** The name of the file, whose lines have the form of sha256sum(1). */
 const NAME = 'SHA256SUMS';
 
 /**

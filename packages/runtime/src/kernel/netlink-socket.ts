@@ -32,7 +32,8 @@ export function openNetlink(protocol: number): NetlinkSocket {
   const buffer = Buffer.alloc(32_768);
   return {
     send: async (messages) => {
-      // On another thread: the kernel does the work before it returns, and may wait for other changes to finish.
+      // Send on another thread: the kernel does the work before it returns, and may wait for other changes to
+      // finish.
       const sent = await sendAside(fd, messages, messages.length, 0);
       if (sent !== messages.length) throw new RuntimeError('internal', 'a netlink request could not be sent');
     },

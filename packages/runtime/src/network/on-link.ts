@@ -52,7 +52,8 @@ export function parseOnLinkRoutes(text: string): string[] {
       const flags = Number.parseInt(flagsHex, 16);
       if (!/^[0-9A-F]{8}$/.test(target) || isOwn(name)) return [];
       if ((flags & isUp) === 0 || (flags & (hasGateway | isRejected)) !== 0) return [];
-      // In the order of bytes of this machine, which is little-endian on all that skerry runs on.
+      // The file has addresses in the order of bytes of this machine, which is little-endian on all that
+      // skerry runs on.
       const address = [...Buffer.from(target, 'hex')].reverse().join('.');
       const bits = Number.parseInt(mask, 16).toString(2).replaceAll('0', '').length;
       return bits < fewestBits ? [] : [`${address}/${bits}`];

@@ -10,7 +10,8 @@ import { probeInterface } from './rules.ts';
 const port = 80;
 
 /**
- * From RFC 2544: not the public internet. Closed to sandboxes, except to that of the probe and to the listener itself.
+ * Returns addresses of RFC 2544, which are not the public internet. The rules close them to all sandboxes but
+ * that of the probe, and to the listener itself.
  */
 const toAddresses = (slot: number): { near: string; far: string } => {
   const first = slot * 4 + 1;

@@ -46,7 +46,10 @@ export function toSlotAddresses(slot: number): { host: string; guest: string } {
 /** The range that `toSlotAddresses` takes from. */
 export const slotNetwork = '10.201.0.0/16';
 
-/** From here on, no ids are among those that `useradd` gives to new users by itself: SUB_UID_MAX of login.defs(5). */
+/**
+ * The first slot whose ids are all above those that `useradd` gives to new users by itself: SUB_UID_MAX of
+ * login.defs(5).
+ */
 const firstApart = Math.ceil((600_100_001 - FIRST_UID) / UID_COUNT);
 
 /**
@@ -65,7 +68,8 @@ export async function reserveSlot({
   const takeOwn = async (slot: number): Promise<boolean> =>
     !overlapsAny({ first: toBaseUid(slot), count: UID_COUNT }, foreignIds) && (await take(dir, slot, owner));
   if (preferred !== undefined && (await takeOwn(preferred))) return preferred;
-  // At random: addresses and ids are not reused at once, and servers that start together do not collide.
+  // Choose at random: addresses and ids are not reused at once, and servers that start together do not
+  // collide.
   for (let attempt = 0; attempt < 8; attempt++) {
     const slot = firstApart + Math.floor(Math.random() * (slotCount - firstApart));
     if (await takeOwn(slot)) return slot;

@@ -60,7 +60,7 @@ export async function dialNode(
     ...(opening.use === 'door' && { highWaterMark: maxAheadBytes }),
   };
   const socket: TLSSocket = connect(settings);
-  // Also later: an error without a listener ends this process.
+  // Keep this listener for later errors, too: an error without a listener ends this process.
   socket.on('error', () => undefined);
   socket.setNoDelay(true);
   const late = AbortSignal.timeout(dialTimeoutMs);

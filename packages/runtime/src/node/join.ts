@@ -5,7 +5,7 @@ import type { PieceSink, RecycledReads } from '@skerry/contract/recycled-reads';
 /** How far one side may be ahead of the other: TLS finishes each write in a later turn of the event loop, however fast that side is. */
 export const maxAheadBytes = 256 * 1024;
 
-/** From this size on, a connection gets a buffer of its own, whose memory is used again. */
+/** The size from which a connection gets a buffer of its own, whose memory is used again. */
 const minRecycledBytes = 16 * 1024;
 
 /**

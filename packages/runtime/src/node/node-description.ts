@@ -15,7 +15,7 @@ export interface NodeDescription {
 
 /** What the sandboxes of a node may take together. */
 export interface NodeRoom {
-  /** That start or run; paused ones do not count. */
+  /** The number of sandboxes that may start or run; paused ones do not count. */
   sandboxes: number;
   memoryBytes: number;
   cpuCount: number;

@@ -58,7 +58,10 @@ function read(path: string): Claim | undefined {
   }
 }
 
-/** In one rename, after the content is on the disk: a power cut leaves the old record or the new one. */
+/**
+ * Replaces the record in one rename, after the content is on the disk: a power cut leaves the old record or
+ * the new one.
+ */
 function write(path: string, claim: Claim): void {
   const next = `${path}.next`;
   withFile(next, 'w', (file) => writeSync(file, `${JSON.stringify(claim)}\n`));

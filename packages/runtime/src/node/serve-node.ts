@@ -83,7 +83,7 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
   });
   const strangers = boundStrangers('the port for servers', { bounds: STRANGERS, log: options.onStranger });
   const sockets = new Set<Socket>();
-  /** Those of the present owner, which end when another one takes over. */
+  /** The connections of the present owner, which end when another one takes over. */
   const owned = new Set<Socket>();
 
   const takeOver = (claim: Claim): void => {

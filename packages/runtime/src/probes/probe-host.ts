@@ -62,7 +62,7 @@ export async function* probeHost(options: ProbeOptions): AsyncGenerator<ProbeRes
 
 async function* tryParts(options: ProbeOptions): AsyncGenerator<ProbeResult, void, undefined> {
   const { rootless } = options;
-  // Not in /tmp, which may be in memory, where a loop device behaves differently.
+  // Avoid /tmp, which may be in memory, where a loop device behaves differently.
   const parent = options.scratchDir ?? '/var/tmp';
   const folder = await mkdtemp(join(parent, 'skerry-probe-')).catch((error: Error) => error);
   if (folder instanceof Error) {

@@ -62,7 +62,7 @@ export interface GuestDial {
   control(instance: InstanceDescription, options: { signal?: AbortSignal | undefined }): Promise<Duplex>;
 }
 
-/** On the same host: the sockets of the agent are files here. */
+/** Dials agents on the same host, where their sockets are files. */
 const dialLocalGuest: GuestDial = {
   connect: ({ sockets }, port, options) => connectGuest({ sockets, port, ...options }),
   control: ({ sockets }, { signal }) => connectGuestSocket({ path: sockets.control, signal }),

@@ -14,7 +14,8 @@ export const createFailureInterceptor =
     const toFailure = (error: unknown): Error => {
       if (error instanceof ConnectError) return error;
       if (request.signal.aborted && !(error instanceof RuntimeError)) return error as Error;
-      // Without a detail it reads as the loss of the connection, which is what it is for the client too.
+      // Send no detail: the client then takes it for the loss of the connection, which it is for the client
+      // too.
       if (error instanceof RuntimeLostError) return new ConnectError(error.message, Code.Unavailable);
       const failure = toRuntimeError(error, request.method.localName);
       if (failure.code === 'internal' || failure.cause !== undefined) onError(failure);

@@ -153,7 +153,8 @@ function launch(
     stdio: ['pipe', 'pipe', onStderrLine === undefined ? 'inherit' : 'pipe'],
     // More threads for calls that wait in the kernel: removing a network link must not delay reading a file.
     env: { ...environment, PATH: systemPath, UV_THREADPOOL_SIZE: '16' },
-    // In its own session: Ctrl-C in the terminal reaches the server only, which ends the helper at its end.
+    // Start it in a session of its own: Ctrl-C in the terminal reaches the server only, which ends the helper
+    // at its end.
     detached: true,
   });
   // `untilReady` reports why it did not start. An error without a listener, also a later one, would end the server.

@@ -136,7 +136,7 @@ const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    // Then it is no policy, which the caller reports.
+    // Return undefined for what is no policy: the caller reports it.
     return undefined;
   }
 };

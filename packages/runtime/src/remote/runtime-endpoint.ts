@@ -64,7 +64,8 @@ export function createRuntimeEndpoint(
       const closed = server.listening ? once(server, 'close') : undefined;
       if (closed) server.close();
       closing.abort();
-      // Not the sessions: closing these waits until the client closes its socket, which may never happen.
+      // Destroy sockets rather than close sessions: a session waits until the client closes its socket, which
+      // may never happen.
       for (const socket of sockets) socket.destroy();
       await closed;
       await underWay.settled();

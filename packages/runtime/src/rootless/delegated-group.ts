@@ -17,7 +17,7 @@ import { attachToScope, findUserBus, startScope, toRuntimeDir, type UserBus } fr
 /** The cgroup that the user's service manager has delegated for sandboxes. It ends with the last process in it. */
 export interface DelegatedGroup {
   unit: string;
-  /** Below the root of the version 2 tree. */
+  /** The path below the root of the version 2 tree. */
   path: string;
   /** The name of the user. */
   user: string;
@@ -33,9 +33,9 @@ export interface LimitsRefusal {
 
 /** A busy manager, as during the boot of the host, must not cost the limits of everything that starts then. */
 const WAIT_MS = 30_000;
-/** Without cpu the other limits are enforced all the same. */
+/** The required controllers. The other limits are enforced without the cpu controller, too. */
 const neededControllers = ['memory', 'pids'];
-/** Below the delegated group, beside those of data folders. */
+/** The groups below the delegated one, beside those of data folders. */
 const [holderGroup, serverGroup] = ['holder', 'servers'];
 
 /** Whether a request for a delegated group can succeed. */

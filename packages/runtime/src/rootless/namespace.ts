@@ -34,7 +34,7 @@ import { startUplink } from './uplink.ts';
  * latter. An idle process holds it, as sandboxes outlive every process of skerry.
  */
 
-/** In a rootless namespace 0 is the user; the ids from here on belong to sandboxes only. */
+/** The first id that belongs to sandboxes only: 0 is the user in a rootless namespace. */
 export const rootlessBaseId = 1;
 
 /**

@@ -8,8 +8,8 @@ export const toMakeTree = ({ keepsPipes }: LevelTraits): string => `
   mkdir -m 1777 open && setsid sleep 1000 >/dev/null 2>&1 </dev/null & sleep 0.1`;
 
 /**
- * Not the number of links: the overlay shows one more for a file that it copied from the image, once it is mounted
- * anew.
+ * Prints a line for each entry, without the number of links: the overlay shows one more for a file that it
+ * copied from the image, once it is mounted anew.
  */
 export const describeTree = `
   cd /srv && find . -printf '%p %y %m %U:%G %s %l %T@\\n' | sort; stat -c '%h' a/file; ls -i a/file a/b/hard | cut -d' ' -f1 | uniq | wc -l

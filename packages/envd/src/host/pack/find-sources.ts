@@ -71,7 +71,8 @@ const resolveLinks = (path: string, text: string): string => {
 const expand = (pattern: string): string[] => {
   let found = ['/'];
   for (const part of pattern.split('/').filter(Boolean)) {
-    // Not matchesGlob of node:path: unlike Docker it expands braces and skips names that begin with a dot.
+    // Use picomatch: unlike Docker, matchesGlob of node:path expands braces and skips names that begin with a
+    // dot.
     const isMatch = picomatch(part, { dot: true, nobrace: true, noextglob: true, nonegate: true });
     found = found.flatMap((folder) => {
       const names = hasPattern(part) ? listNames(folder).filter((name) => isMatch(name)) : [part];

@@ -242,7 +242,7 @@ const createTree = (root: number, options: { owner: Owner; made: Set<string> }):
   };
 };
 
-/** At a position of the file, or with null where the last write ended. */
+/** Writes all bytes at a position of the file, or with null where the last write ended. */
 const writeAll = (file: number, bytes: Uint8Array, position: number | null): void => {
   for (let done = 0; done < bytes.length; ) {
     const at = position === null ? null : position + done;

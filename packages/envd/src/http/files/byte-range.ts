@@ -10,7 +10,7 @@ export interface ByteRange {
 /** Identifies one state of a file. */
 export interface Validators {
   etag: string;
-  /** In whole seconds, as HTTP dates are. */
+  /** The time of the last change, in whole seconds, as HTTP dates are. */
   modifiedMs: number;
 }
 

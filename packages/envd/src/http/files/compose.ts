@@ -13,7 +13,7 @@ import type { UploadRecord } from './write-body.ts';
 
 /** Absolute paths. */
 export interface CompositionPaths {
-  /** At least one. */
+  /** The paths of the files to join; at least one. */
   sources: readonly string[];
   destination: string;
 }
@@ -48,7 +48,7 @@ const followLinks = async (path: string): Promise<string> => {
       if (isMissing(error) || (isErrno(error) && error.code === 'EINVAL')) return end;
       throw error;
     }
-    // Not normalised: `..` behind a linked directory is that directory's own parent.
+    // Keep the path as it is: `..` behind a linked directory is that directory's own parent.
     end = target.startsWith('/') ? target : `${await realpath(dirname(end))}/${target}`;
   }
   throw invalid(`path "${path}" has too many symbolic links`);

@@ -2,7 +2,7 @@ import { invalid } from '@skerry/contract/error';
 
 /** The body of `POST /files/compose`. Paths are as the caller wrote them. */
 export interface Composition {
-  /** At least one. */
+  /** The paths of the files to join; at least one. */
   sourcePaths: string[];
   destination: string;
   username: string | undefined;

@@ -11,7 +11,7 @@ export interface UploadRecord {
   path: string;
   name: string;
   type: 'file';
-  /** Left out when empty: clients compare the record exactly. */
+  /** The metadata; absent when empty, because clients compare the record exactly. */
   metadata?: FileMetadata;
 }
 

@@ -12,7 +12,7 @@ export interface OutputBudget {
   /** True when readers wait for so much that each process gets only a small share. */
   readonly isTight: boolean;
   addLive(holder: OutputHolder): void;
-  /** From now on its output is among the first that are dropped. */
+  /** Marks a holder whose process has ended: its output is among the first that is dropped. */
   markEnded(holder: OutputHolder): void;
   remove(holder: OutputHolder): void;
   /** Reports a change. Growth beyond the limit drops the output of others: that of ended processes first, then the largest. */

@@ -57,7 +57,10 @@ interface Block extends Lender {
 }
 
 const FIRST_BLOCK_BYTES = 1024;
-/** From this size on bytes that come together stay in one block: cut at its end, they would become one message more. */
+/**
+ * The size from which bytes that arrive together stay in one block: if the block were cut at its end, they
+ * would become one message more.
+ */
 const MIN_WHOLE_BYTES = 16 * 1024;
 /** The approximate memory of the entry of a run. */
 const RUN_BYTES = 40;

@@ -7,8 +7,8 @@ export interface ListedNode {
 }
 
 /**
- * Which nodes there are, and where. Whether a node answers is not asked here: the connection to it shows that, and its certificate shows
- * that it is the node of that name.
+ * The nodes, and their addresses. Whether a node answers is not asked here: the connection to it shows that,
+ * and its certificate shows that it is the node of that name.
  */
 export interface Membership {
   /** The nodes, by name. None leaves because it does not answer, or because what lists the nodes does not. */

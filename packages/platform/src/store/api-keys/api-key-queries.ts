@@ -23,7 +23,7 @@ export const createApiKeyQueries = (db: Database) => ({
       .where('revokedAt', 'is', null)
       .executeTakeFirst(),
 
-  /** Those that are not revoked, newest first, ties by id. */
+  /** Lists the keys that are not revoked, newest first, ties by id. */
   listApiKeys: (): Promise<ApiKeyRow[]> =>
     db
       .selectFrom('apiKeys')

@@ -71,7 +71,7 @@ export const createCacheQueries = (db: Database, { sealer }: { sealer: Sealer })
       return true;
     }),
 
-  /** Those of these keys that there are, in any order. */
+  /** Finds the results that these keys have, in any order. */
   findCached: async (keys: readonly string[]): Promise<CacheEntry[]> =>
     keys.length === 0
       ? []

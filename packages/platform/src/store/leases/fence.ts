@@ -1,7 +1,7 @@
 import { ApiError } from '@skerry/contract/error';
 import type { Database } from '../schema.ts';
 
-/** Who writes: with an owner, only what is on nodes whose lease that owner has may change. */
+/** The writer of a change: with an owner, it may only change what is on nodes whose lease that owner has. */
 export interface Writer {
   /** Undefined: the only server. */
   owner?: string | undefined;
@@ -20,7 +20,7 @@ export const isOwned = async (
   { owner }: Writer,
 ): Promise<boolean> => {
   if (owner === undefined || node === null || node === undefined) return true;
-  // Also an expired one, as long as no other server has taken it.
+  // Count an expired lease, too, as long as no other server has taken it.
   const held = db.selectFrom('leases').select('name').where('name', '=', node).where('owner', '=', owner);
   return (await held.executeTakeFirst()) !== undefined;
 };

@@ -32,8 +32,8 @@ export const takeLease = async (
 };
 
 /**
- * Which of several servers of one database acts for what, until when, in portable SQL. Times are those of the database, so that the
- * clocks of the servers do not matter.
+ * The leases, by which several servers of one database decide which of them acts for what, and until when, in
+ * portable SQL. Times are those of the database, so that the clocks of the servers do not matter.
  */
 export const createLeaseQueries = (db: Database, time: DatabaseTime) => ({
   /** Takes a lease that is free, has expired or has that owner. Resolves with false when another owner has it. */
@@ -56,7 +56,7 @@ export const createLeaseQueries = (db: Database, time: DatabaseTime) => ({
     await (name === undefined ? mine : mine.where('name', '=', name)).execute();
   },
 
-  /** Those that have not expired, by name. */
+  /** Lists the leases that have not expired, by name. */
   listLeases: (): Promise<LeaseRow[]> =>
     db
       .selectFrom('leases')

@@ -20,7 +20,7 @@ interface TimeLimits {
    * The limit of each statement; the default is 30 s. `none` is for migrations, which may rewrite a table.
    */
   statementMs?: number | 'none';
-  /** Between the statements of a transaction; the default is 5 s. */
+  /** The limit of the time between the statements of a transaction; the default is 5 s. */
   idleMs?: number;
 }
 

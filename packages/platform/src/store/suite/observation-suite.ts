@@ -101,7 +101,7 @@ export const describeObservations = (
     const source = (seq: number, sandboxId = 'i1') => ({ sandboxId, origin: 'a', seq });
     const listAll = (query: Partial<Parameters<Store['listLogEntries']>[0]> = {}) =>
       ask().listLogEntries({ sandboxId: 'i1', order: 'asc', limit: 1000, ...query });
-    /** Without the entries of the store itself, which are of this day. */
+    /** Lists entries without those of the store itself, which are of this day. */
     const list = async (query?: Parameters<typeof listAll>[0]) =>
       (await listAll(query)).filter(({ at }) => at < start + day);
     const messages = async (query?: Parameters<typeof list>[0]) =>

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { createTurns } from '@skerry/contract/turns';
 import type { ArchiveStore } from '../uploads/archive-store.ts';
 
-/** Which cache: a template has those of its own. */
+/** Names one cache: a template has caches of its own. */
 export interface CacheName {
   templateId: string;
   id: string;

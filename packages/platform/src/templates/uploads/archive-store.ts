@@ -78,7 +78,7 @@ export const createArchiveStore = (options: ArchiveStoreOptions): ArchiveStore =
   const inProgress = new Map<string, number>();
   const held = new Map<string, number>();
 
-  /** At 0 also what is from the future, as after a change of the clock. */
+  /** Remove at 0 also what is from the future, as after a change of the clock. */
   const isOlder = (usedAt: number, ms: number): boolean => ms === 0 || clock.now() - usedAt >= ms;
   const isUnneeded = ({ hash, usedAt }: ArchiveFile): boolean => !held.has(hash) && isOlder(usedAt, neededMs);
 

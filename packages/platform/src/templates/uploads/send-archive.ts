@@ -26,7 +26,7 @@ export const sendArchive = async (
         };
         const call = httpRequest({ method: 'POST', path, headers, signal, createConnection: () => channel });
         call.on('response', resolve).on('error', reject);
-        // Also reports an archive that was cut off before this.
+        // Reports an archive, too, that was cut off before this.
         pipeline(archive, call, (error) => error && reject(error));
       });
       if (response.statusCode === 204) return;

@@ -150,7 +150,10 @@ const claim = async ({ dataDir }: OciHost, id: string): Promise<void> => {
   }
 };
 
-/** From the record, or from the table of slots when the maker of the sandbox was killed before it had written one. */
+/**
+ * Returns the slots in the record, or in the table of slots when the maker of the sandbox was killed before
+ * it had written one.
+ */
 const findSlots = async ({ dataDir, stateDir }: OciHost, id: string): Promise<number[]> => {
   const record = await readRecord(toSandboxFolder(dataDir, id).record);
   if (record) return [record.slot];

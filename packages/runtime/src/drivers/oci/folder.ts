@@ -25,8 +25,8 @@ export interface SandboxFolder {
   readonly memory: string;
   readonly dumpPipe: string;
   /**
-   * Which of its sockets have SO_REUSEADDR or SO_REUSEPORT set: the kernel does not report it while their memory is
-   * dumped.
+   * The file that lists the sockets with SO_REUSEADDR or SO_REUSEPORT set: the kernel does not report it
+   * while their memory is dumped.
    */
   readonly reusing: string;
 }

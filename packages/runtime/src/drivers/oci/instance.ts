@@ -248,7 +248,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
 /** The first process ends all others a moment after the agent has ended. */
 const END_MS = 100;
 
-/** Also while a pause or a resume is in progress: its processes may end at any moment. */
+/**
+ * Whether a sandbox counts as paused, also while a pause or a resume is in progress: its processes may end at
+ * any moment.
+ */
 const isPaused = ({ phase }: SandboxRecord): boolean =>
   phase === 'pausing' || phase === 'paused' || phase === 'resuming';
 

@@ -133,7 +133,7 @@ const findSupport = async (
   const { criuProgram } = settings;
   try {
     const criuDir = await prepareCriu({ targetDir: toTargetDir(settings), program: criuProgram, signal });
-    // Beside the folder: what is in it may not change.
+    // Put the proof beside the folder, whose content may not change.
     return { settings: { criuDir }, program: `${criuDir}/criu`, proofPath: `${criuDir}-proof.json` };
   } catch (error) {
     signal?.throwIfAborted();

@@ -113,7 +113,7 @@ const clearFolder = async (
   folder: SandboxFolder,
   { keepsMemory }: { keepsMemory: boolean },
 ): Promise<void> => {
-  // Not recursively: a folder that is still a mount point would show files that are in use.
+  // Remove it only when it is empty: a folder that is still a mount point would show files that are in use.
   for (const mountPoint of [folder.lower, folder.root]) {
     await rmdir(mountPoint).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;

@@ -52,7 +52,8 @@ export type Phase = 'starting' | 'ready' | 'pausing' | 'paused' | 'resuming';
  */
 export const writeRecord = async (path: string, record: SandboxRecord): Promise<void> => {
   const next = `${path}.next`;
-  // Into the page cache: handing it to other threads takes several times the work.
+  // Write synchronously, which only goes into the page cache: handing the write to another thread takes
+  // several times the work.
   writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
   renameSync(next, path);
 };
@@ -66,7 +67,7 @@ export const keepRecord = async (path: string, record: { version: 1; phase: stri
   await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
   await rename(next, path);
   const folder = dirname(path);
-  // At the same time: a disk flushes once for all that wait.
+  // Sync all at the same time: a disk flushes once for all that wait.
   await Promise.all([folder, dirname(folder), dirname(dirname(folder))].map(syncPath));
 };
 

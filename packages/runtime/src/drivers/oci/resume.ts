@@ -81,7 +81,7 @@ export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<
   }
 };
 
-/** On top of the unshifted mount, which is hidden from here on. */
+/** Mounts the disk with shifted ids on top of the unshifted mount, which is hidden from then on. */
 const shift = async (folder: SandboxFolder, ids: { fromId: number; toId: number }): Promise<void> => {
   const userNamespace = await openShift(ids);
   try {

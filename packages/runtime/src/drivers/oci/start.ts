@@ -67,7 +67,7 @@ export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<vo
     {
       hostname: `${spec.hostname}\n`,
       hosts: `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${spec.hostname}\n`,
-      // Also without a network, which the sandbox may get later.
+      // Write the file also without a network, which the sandbox may get later.
       'resolv.conf': toResolvConf(host.surroundings.resolvers ?? findResolvers()),
     },
   );

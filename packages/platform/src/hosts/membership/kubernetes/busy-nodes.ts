@@ -5,7 +5,7 @@ import type { NodeLoad } from '../../../store/nodes/node-rows.ts';
 
 /** The cluster autoscaler does not remove a node with that annotation. It does not ask for pods of a DaemonSet. */
 const KEPT = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
-/** Beside it, when it is of a server of skerry: what an administrator has set stays. */
+/** The annotation that marks a busy node as set by skerry: what an administrator has set stays. */
 const OURS = 'skerry.io/busy';
 const INTERVAL_MS = 5_000;
 

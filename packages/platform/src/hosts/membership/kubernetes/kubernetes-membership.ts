@@ -17,7 +17,7 @@ export interface KubernetesMembership extends Membership {
   machines(): readonly V1Node[];
 }
 
-/** Without an answer of the API server a server starts with the recorded nodes after so long. */
+/** The time without an answer of the API server after which a server starts with the recorded nodes. */
 const FIRST_ANSWER_MS = 10_000;
 
 /**

@@ -79,7 +79,8 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
   const path = `/${parent}/${id}`;
   const [unified = root] = layout.trees;
   const tree = (controller: string): string => (layout.version === 2 ? unified : `${root}/${controller}`);
-  // From the kernel's own memory: handing it to other threads costs three times as much.
+  // Read synchronously, because the kernel has the content in memory: handing the read to another thread
+  // costs three times as much.
   const read = (controller: string, file: string): string | undefined =>
     ifPresent(() => readFileSync(`${tree(controller)}${path}/${file}`, 'utf8'));
 
@@ -144,13 +145,14 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
     },
     kill: async () => {
       if (layout.version === 2 && existsSync(`${unified}${path}/cgroup.kill`)) {
-        // Also reaches processes that start meanwhile.
+        // This kills processes that start meanwhile, too.
         await writePresent(`${unified}${path}/cgroup.kill`, '1');
         return hasMembers();
       }
       const killed = members();
       for (const pid of killed) signalProcess(pid, 'SIGKILL');
-      // In a version 1 tree a frozen process does not die. Thawed with the signal pending it executes nothing more.
+      // Thaw after the kill: a frozen process does not die in a version 1 tree, and with the signal pending
+      // it executes nothing more.
       if (layout.version === 1 && killed.length > 0) await setFrozen(false);
       return killed.length > 0;
     },

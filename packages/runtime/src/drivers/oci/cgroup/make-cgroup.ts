@@ -34,7 +34,8 @@ export const makeCgroup = async (
     trees.map(async (tree) => {
       const folder = `${tree}${path}`;
       await mkdir(folder, { recursive: true });
-      // Into the kernel's own memory: handing it to other threads costs three times as much.
+      // Write synchronously, because the kernel keeps it in memory: handing the write to another thread costs
+      // three times as much.
       for (const controller of basename(tree).split(',')) {
         for (const [file, value] of toSettings(controller, { layout, folder, limits }))
           writeFileSync(`${folder}/${file}`, value);
@@ -60,7 +61,8 @@ const makeUnified = async (layout: CgroupLayout, path: string, limits: Limits): 
   for (const above of [root, dirname(folder)])
     writeFileSync(`${above}/cgroup.subtree_control`, needed.map((controller) => `+${controller}`).join(' '));
   for (const [file, value] of settings) writeFileSync(`${folder}/${file}`, value);
-  // In a user namespace the kernel allows no device nodes, and only root of the host may attach programs to cgroups.
+  // The kernel allows no device nodes in a user namespace, and only root of the host may attach programs to
+  // cgroups.
   if (!layout.isDelegated) allowDevices(folder);
   return `${folder}/cgroup.procs`;
 };

@@ -99,7 +99,7 @@ it('a kill by the OOM killer is noticed by a process in the same cgroup', async 
   await mkdir(group);
   try {
     await writeFile(`${group}/memory.limit_in_bytes`, String(64 * MIB));
-    // In a process of its own, as the function watches its own group.
+    // Run the function in a process of its own, whose group it watches.
     const program = `import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { watchOomKills } from ${JSON.stringify(new URL('./watch-oom-kills.ts', import.meta.url).href)};

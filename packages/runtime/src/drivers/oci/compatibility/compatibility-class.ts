@@ -6,7 +6,7 @@ export interface HostClass {
   cpuVendor: string;
   cpuFamily: string;
   cpuModel: string;
-  /** Those that count, in the order of their names. */
+  /** The features that count, in the order of their names. */
   cpuFlags: string[];
   /** The kernel's release, such as `6.1.0-37-amd64`. */
   kernelRelease: string;

@@ -5,7 +5,7 @@ export interface CpuFacts {
   family: string;
   /** The model; those of several models are joined by a plus. */
   model: string;
-  /** In the order of their names: those that a program may have found, see `ofHostOnly`. */
+  /** The features that a program may have found, in the order of their names, see `ofHostOnly`. */
   flags: string[];
 }
 

@@ -45,9 +45,9 @@ export const createCriuHook = async (options: {
   const removeFiles = () => Promise.all([path, ...pipes].map((name) => rm(name, { force: true })));
   // A process that was killed has left its own.
   await removeFiles();
-  // Not by another thread: a program that this one starts meanwhile would inherit the descriptor, and until it has closed that
-  // the script cannot be executed (ETXTBSY). The kernel lets this thread continue a moment earlier (fs/exec.c,
-  // begin_new_exec: exec_mmap comes before do_close_on_exec).
+  // Write on this thread: a program that this one starts meanwhile would inherit the descriptor, and until it
+  // has closed that the script cannot be executed (ETXTBSY). The kernel lets this thread continue a moment
+  // earlier (fs/exec.c, begin_new_exec: exec_mmap comes before do_close_on_exec).
   writeFileSync(path, toScript(options.step), { mode: 0o700 });
   // Open both directions: opening one end does not wait for the other then.
   const [reached = -1, done = -1] = pipes.map((pipe) => {

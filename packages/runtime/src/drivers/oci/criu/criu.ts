@@ -172,8 +172,8 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
         });
         await finish(program, { log: `${imagesDir}/dump.log`, deadlineMs, wasShort });
       } catch (error) {
-        // At once: processes that CRIU has released run, with connections that fail. `endRepair` reports those that
-        // cannot be frozen.
+        // Freeze at once: processes that CRIU has released run, with connections that fail. `endRepair`
+        // reports those that cannot be frozen.
         await cgroup.freeze().catch(() => undefined);
         throw hook?.failure ?? error;
       } finally {

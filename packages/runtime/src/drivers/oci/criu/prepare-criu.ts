@@ -68,7 +68,10 @@ export const toCriuCommand = (dir: string, name: string): string[] => [
   `${dir}/${name}`,
 ];
 
-/** In a folder named after the content, so that another release of the program gets another one. */
+/**
+ * Copies a program into a folder that is named after the content, so that another release of the program gets
+ * another one.
+ */
 const copyOwn = async (targetDir: string, path: string): Promise<string> => {
   try {
     const program = await realpath(path);

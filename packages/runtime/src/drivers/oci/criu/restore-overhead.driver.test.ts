@@ -57,7 +57,7 @@ describe('a cgroup after a restore in it', () => {
     const short = held - MIB / 2;
     await lower(-MIB / 2);
     const slackBytes = toSlackBytes({ ...limits, memoryBytes: short });
-    // Without the slack, when the kernel had so much of it to reclaim.
+    // The limit has no slack when the kernel could reclaim that much.
     expect(await readLimit()).toBeOneOf([short, short + slackBytes].map(toPages));
     await lower(MIB / 2);
     expect(await readLimit()).toBe(toPages(held + MIB / 2));

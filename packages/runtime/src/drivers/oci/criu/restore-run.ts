@@ -41,7 +41,7 @@ export const restoreSandbox = async (options: RestoreRunOptions): Promise<Run> =
   try {
     // The images of a snapshot, of which any number may be started at the same time, were verified when it was opened.
     if (isNew) requireUntouched(folder.memory, images);
-    // Beside the restore: it takes as long, and nothing runs until both are done.
+    // Verify while CRIU restores: it takes as long, and nothing runs until both are done.
     const verify = (): void => {
       damage = verifyImages(folder.memory, images).then(
         () => undefined,
@@ -52,7 +52,8 @@ export const restoreSandbox = async (options: RestoreRunOptions): Promise<Run> =
     if (await damage) throw await damage;
     const { memory: _, ...rest } = record;
     const ready: SandboxRecord = { ...rest, phase: 'ready', agentDir };
-    // On the medium before anything runs: from then on the kept memory does not match the disk any more.
+    // Put the record on the medium before anything runs: from then on the kept memory does not match the disk
+    // any more.
     await (isNew ? writeRecord : keepRecord)(folder.record, ready);
     await restore.begin();
     return { record: ready, line };

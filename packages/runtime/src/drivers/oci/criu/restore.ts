@@ -106,7 +106,7 @@ export const restoreMemory = async (options: {
   };
   try {
     const pid = await restore();
-    // From stopped to frozen; the thaw then continues all of them at once.
+    // Freeze the stopped processes; the thaw then continues all of them at once.
     await cgroup.freeze();
     await cgroup.signal('SIGCONT');
     await restoreThreadSettings(folder.memory, await cgroup.members());

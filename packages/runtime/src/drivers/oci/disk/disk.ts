@@ -190,7 +190,7 @@ export const discardDisk = async (target: string): Promise<void> => {
     throw error;
   }
   try {
-    // On any other device this call would shut down a file system of the host.
+    // Require a loop mount: on any other device this call would shut down a file system of the host.
     if (isLoopMount(fd, target)) {
       const flags = Buffer.alloc(4);
       flags.writeUInt32LE(EXT4_GOING_FLAGS_NOLOGFLUSH);

@@ -9,7 +9,7 @@ interface Fingerprint {
 }
 
 export interface FingerprintKey {
-  /** From `createFingerprintKey`. */
+  /** A key that `createFingerprintKey` has made. */
   key: string;
   /** The name of the file in its set. */
   label: string;

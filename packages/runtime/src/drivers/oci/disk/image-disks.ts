@@ -32,7 +32,7 @@ export const createImageDisks = (scratchDir: string): Disks => ({
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
-    // Not mounted: the space of the image on the host.
+    // Report the space of the image on the host while it is not mounted.
     const diskBytes = await stat(image).then(
       ({ blocks }) => blocks * BLOCK_BYTES,
       () => 0,

@@ -51,7 +51,7 @@ export const createImageRoots = (dataDir: string): Roots => {
       await mountDisk({ image, target, readOnly: true });
     }
     const tree = `${target}/${TREE}`;
-    // Without the folder, or with a damaged file system, it is not an image: reported below.
+    // A missing folder, and one with a damaged file system, is not an image: reported below.
     const found = await lstat(tree).catch(() => undefined);
     if (found?.isDirectory()) return tree;
     await unmountAt(target);
@@ -83,7 +83,7 @@ export const createImageRoots = (dataDir: string): Roots => {
   const unmountLater = (image: string, entry: Mounted): void => {
     clearTimeout(entry.idle);
     entry.idle = setTimeout(() => {
-      // Left to the next start, and to "skerry down".
+      // The next start and "skerry down" unmount what stays mounted now.
       unmountIdle(image, entry).catch((error: unknown) =>
         console.error('an image could not be unmounted:', error),
       );

@@ -14,14 +14,14 @@ import { createOci } from '../oci.ts';
 const program = fileURLToPath(new URL('../testing/pause-endlessly.ts', import.meta.url));
 
 it('creates nothing in the /tmp of the host, where a kill would leave it', async (context) => {
-  // Not below /tmp, over which the program mounts a layer of its own.
+  // Use a folder outside /tmp, over which the program mounts a layer of its own.
   const base = await mkdtemp('/var/tmp/runtime-scratch-');
   try {
     const dataDir = `${base}/data`;
     const [agentDir, rootfs, criuDir] = await Promise.all([
       prepareSuiteAgent(base),
       prepareSuiteRootfs(),
-      // Without it the test reports below why it is skipped.
+      // Ignore the failure: the test reports below why it is skipped without CRIU.
       prepareCriu({ targetDir: '/var/cache/skerry' }).catch(() => undefined),
     ]);
     const id = `scratch${process.pid}`;

@@ -37,7 +37,7 @@ export const holdSentry = async <T>(
   const toFailure = (error: unknown): Promise<RuntimeError> =>
     toStepError(error, { step: `checkpointing sandbox ${id}`, dataDir: host.dataDir });
   await rm(folder.memory, { recursive: true, force: true });
-  // Also shows a process after a crash that something may be stopped.
+  // This folder also shows a process after a crash that something may be stopped.
   await mkdir(folder.memory, { mode: 0o700 });
   const hostClass = openedLevel(host, record).readClass();
   try {

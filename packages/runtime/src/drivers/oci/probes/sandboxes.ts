@@ -46,7 +46,7 @@ export function limitsSwap(): boolean {
   try {
     return readCgroupLayout().limitsSwap;
   } catch {
-    // Without memory cgroups there is no limit at all, which the probe that starts a sandbox reports.
+    // A host without memory cgroups enforces no limit at all, which the probe that starts a sandbox reports.
     return true;
   }
 }

@@ -44,7 +44,7 @@ const rewrite = (path: string, change: (text: string) => string): void => {
     if (changed.equals(bytes)) return;
     const written = writeSome(file, changed);
     const isWhole = written === changed.length;
-    // Over existing bytes, which needs no room.
+    // Write the old bytes back over existing ones, which needs no room.
     if (!isWhole) writeSync(file, bytes, 0, Math.min(written, bytes.length), 0);
     ftruncateSync(file, isWhole ? changed.length : bytes.length);
   } finally {

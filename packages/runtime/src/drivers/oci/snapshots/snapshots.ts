@@ -101,7 +101,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     }
     const doomed = `${path}${doomedSuffix}`;
     try {
-      // In one step, so that what a killed process leaves is not a snapshot.
+      // Rename in one step, so that what a killed process leaves is not a snapshot.
       await rename(path, doomed);
       await syncPath(toSnapshotsDir(dataDir));
     } catch (error) {

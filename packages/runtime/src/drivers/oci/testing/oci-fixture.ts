@@ -68,7 +68,7 @@ export const useOci = (options: {
 
   const open = (change: Partial<OciOptions> = {}): OciDriver =>
     createOci({ dataDir, agentDir, criuDir, ...slots, ...change });
-  // Without the slots of the others, their links would look like leftovers.
+  // Leave out the slots of other sandboxes: their links would look like leftovers.
   const traces = async (): Promise<string[]> =>
     (await findTraces({ dataDir, ids, ...slots })).filter(
       (trace) => !ownSlots || !trace.startsWith('interface'),

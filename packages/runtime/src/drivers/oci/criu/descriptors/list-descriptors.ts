@@ -26,7 +26,8 @@ export function* listDescriptors(pids: readonly number[]): Generator<Descriptor>
   }
 }
 
-// From the kernel's own memory, as all reads here: handing it to other threads costs more.
+// Reads synchronously, as all reads here do, because the kernel has the names in memory: handing a read to
+// another thread costs more.
 function* listNames(pid: number): Generator<string> {
   const folder = openFolder(pid);
   if (folder === undefined) return;

@@ -88,7 +88,7 @@ const lives: ReadonlySet<number> = new Set([
 ]);
 
 interface Address {
-  /** In words of the network's order. One of 4 words may stand for one of IPv4. */
+  /** The address in words of the network's order. One of 4 words may stand for one of IPv4. */
   words: readonly number[];
   port: number;
 }

@@ -33,7 +33,7 @@ export const followSocketPaths = async (
   return hasMoved;
 };
 
-/** To a path: the agent renames its own two, and the runtime binds them itself. */
+/** Whether a socket is bound to a path. The agent renames its own two, and the runtime binds them itself. */
 const isBound = ({ name }: UnixSocket): boolean =>
   name.length > 0 && name[0] !== 0 && !toPath(name).startsWith('/run/envd/');
 

@@ -4,7 +4,7 @@ import { createYielder } from '../../../../concurrency/yielder.ts';
 import { libc } from '../../../../kernel/native.ts';
 import { readIfPresent } from '../../../../kernel/read-if-present.ts';
 
-/** Beside the images of CRIU, so that it is hashed, shared and stored as they are. */
+/** A file beside the images of CRIU, so that it is hashed, shared and copied as they are. */
 const FILE = 'thread-settings.img';
 
 /**
@@ -80,7 +80,7 @@ const readThread = (pid: number, name: string): Thread | undefined => {
   return { host: Number(name), inside, processors };
 };
 
-/** From groups of 32 bits in hex, the highest first, to bytes, the lowest first. */
+/** Converts groups of 32 bits in hex, the highest first, to bytes, the lowest first. */
 const toMask = (processors: string): Buffer => {
   const digits = processors
     .split(',')

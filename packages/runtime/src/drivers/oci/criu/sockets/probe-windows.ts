@@ -12,7 +12,8 @@ export const probeWindows = (cgroup: Pick<Cgroup, 'freeze' | 'members'>): Promis
     const reuse = socket.get(SO_REUSEADDR);
     // TCP sockets that are not in repair mode.
     if (socket.get(TCP_REPAIR) !== 0 || reuse === undefined) return;
-    // On leaving that mode the kernel probes the window of the other end (net/ipv4/tcp.c, do_tcp_setsockopt).
+    // The kernel probes the window of the other end when a socket leaves that mode (net/ipv4/tcp.c,
+    // do_tcp_setsockopt).
     socket.set(TCP_REPAIR, 1);
     socket.set(TCP_REPAIR, 0);
     socket.set(SO_REUSEADDR, reuse);
