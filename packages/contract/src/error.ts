@@ -102,6 +102,10 @@ export const conflict = (message: string, options?: ApiErrorOptions): ApiError =
 export const unimplemented = (message: string, options?: ApiErrorOptions): ApiError =>
   new ApiError('unimplemented', message, options);
 
+/** Whether an error says that there is no capacity or connection now. */
+export const isUnavailable = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 'unavailable';
+
 /** Returns an `ApiError` as it is and wraps any other error as `internal`, keeping it as the cause for the log. */
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError('internal', 'internal server error', { cause: error });

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiError } from '@skerry/contract/error';
+import { ApiError, isUnavailable } from '@skerry/contract/error';
 import type { Clock } from './clock.ts';
 import { ensureSecretFile } from './secret-file.ts';
 import type { ApiKeyRow, NewApiKey } from './store/api-keys/api-key-row.ts';
@@ -88,7 +88,7 @@ export const createAuthenticate = ({
     if (key.lastUsedAt === null || now - key.lastUsedAt >= TOUCH_INTERVAL_MS)
       // What only reads works while the database is read-only or its disk is full.
       await store.touchApiKey(key.hash, now).catch((error: unknown) => {
-        if (!(error instanceof ApiError && error.code === 'unavailable')) throw error;
+        if (!isUnavailable(error)) throw error;
       });
     return key;
   };

@@ -1,4 +1,4 @@
-import { ApiError, invalid } from '@skerry/contract/error';
+import { ApiError, invalid, isUnavailable } from '@skerry/contract/error';
 import { type Instance, isRuntimeError } from '@skerry/runtime';
 import type { Copies } from '../hosts/copies.ts';
 import { findInstance, findInstanceOn } from '../hosts/find-instance.ts';
@@ -149,8 +149,6 @@ const mayFitElsewhere = (error: unknown): error is Error =>
   error instanceof NodeUnreachableError ||
   isRuntimeError(error, 'unsupported') ||
   isRuntimeError(error, 'exhausted');
-
-const isUnavailable = (error: unknown): boolean => error instanceof ApiError && error.code === 'unavailable';
 
 /** 503, which names the node that has the files as well. */
 const explain = (row: SandboxRow, refusals: readonly Refusal[], error: unknown): unknown => {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { ApiError } from '@skerry/contract/error';
+import { ApiError, isUnavailable } from '@skerry/contract/error';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
@@ -117,7 +117,7 @@ export const forwardCalls = (
     } catch (error) {
       // What was recorded can be read here too.
       const isReadable = request.method === 'GET' && call.params.sandboxID !== undefined && !reply.sent;
-      if (isReadable && error instanceof ApiError && error.code === 'unavailable') return undefined;
+      if (isReadable && isUnavailable(error)) return undefined;
       throw error;
     }
   });

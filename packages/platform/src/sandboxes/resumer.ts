@@ -1,4 +1,4 @@
-import { ApiError, conflict, invalid } from '@skerry/contract/error';
+import { ApiError, conflict, invalid, isUnavailable } from '@skerry/contract/error';
 import { type Instance, isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
@@ -179,7 +179,7 @@ export const createResumer = (options: ResumerOptions): Resumer => {
       return await resumeElsewhere(row, copy, request);
     } catch (error) {
       const isHere = await hasFiles(row);
-      if (!isHere || !(error instanceof ApiError && error.code === 'unavailable')) throw error;
+      if (!isHere || !isUnavailable(error)) throw error;
       const sandboxId = row.id;
       log.warn('a sandbox resumes where it is, as no other node can take it', { sandboxId, error });
       return resumeHere(row, request);

@@ -1,9 +1,12 @@
+import { ApiError } from '@skerry/contract/error';
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SandboxRow } from '../store/rows.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
 import { toAccessToken } from '../tokens.ts';
+import type { Resumer } from './resumer.ts';
 import { createWaker } from './waker.ts';
 
 let fixture: PlaneFixture;
@@ -125,6 +128,54 @@ describe('a wake', () => {
       code: 'resource_exhausted',
       headers: { 'Retry-After': '1' },
     });
+  });
+});
+
+describe('a wake that another server has sent here', () => {
+  const noPlace = () => new ApiError('unavailable', 'no node here can take it');
+  const waiting = async () => {
+    const { log, lines } = createRecordingLog();
+    const calls: { isForwarded: boolean | undefined; end: PromiseWithResolvers<void> }[] = [];
+    const connect: Resumer['connect'] = async (id, { isForwarded }) => {
+      const end = Promise.withResolvers<void>();
+      calls.push({ isForwarded, end });
+      await end.promise;
+      return { row: (await fixture.rowOf(id)) as SandboxRow, wasPaused: true };
+    };
+    const { store } = fixture;
+    const waking = createWaker({
+      ...{ store, resumer: { connect }, secret: 'secret', ...createManualClock(), log },
+    });
+    return { id: await paused(), waking, calls, lines };
+  };
+
+  it('is joined by requests to this server', async () => {
+    const { id, waking, calls } = await waiting();
+    const all = [waking.wake(id, { isForwarded: true }), waking.wake(id), waking.wake(id)];
+    calls[0]?.end.resolve();
+    await Promise.all(all);
+    expect(calls).toHaveLength(1);
+  });
+
+  it('and finds no place on its nodes is no failure for requests to this server, which try elsewhere too', async () => {
+    const { id, waking, calls, lines } = await waiting();
+    const sent = waking.wake(id, { isForwarded: true });
+    const own = [waking.wake(id), waking.wake(id)];
+    calls[0]?.end.reject(noPlace());
+    await expect(sent).rejects.toMatchObject({ code: 'unavailable' });
+    await expect.poll(() => calls.map(({ isForwarded }) => isForwarded)).toEqual([true, false]);
+    calls[1]?.end.resolve();
+    await Promise.all(own);
+    expect([waking.problemOf(id), lines]).toEqual([undefined, []]);
+  });
+
+  it('and cannot start makes all wait for the next attempt', async () => {
+    const { id, waking, calls } = await waiting();
+    const all = [waking.wake(id, { isForwarded: true }), waking.wake(id)];
+    calls[0]?.end.reject(new Error('it broke'));
+    for (const one of all) await expect(one).rejects.toMatchObject({ headers: { 'Retry-After': '1' } });
+    await expect(waking.wake(id)).rejects.toMatchObject({ code: 'internal' });
+    expect(calls).toHaveLength(1);
   });
 });
 

@@ -1,6 +1,6 @@
 import { abortable } from '@skerry/contract/abortable';
 import type { Dormant } from '@skerry/contract/directory';
-import { ApiError, toApiError } from '@skerry/contract/error';
+import { ApiError, isUnavailable, toApiError } from '@skerry/contract/error';
 import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
 import type { ConnectAt } from '../http/connect-at.ts';
@@ -63,7 +63,7 @@ export const createWaker = (options: WakerOptions): Waker => {
     } catch (error) {
       if (!(error instanceof ElsewhereError) || connectAt === undefined) throw error;
       await connectAt(error.address, { id }).catch(async (refused: unknown) => {
-        if (!(refused instanceof ApiError && refused.code === 'unavailable')) throw refused;
+        if (!isUnavailable(refused)) throw refused;
         // The owner of a node that is gone may have no other one, while this server has.
         await resumeHere(id, true).catch(() => Promise.reject(refused));
       });
@@ -91,7 +91,7 @@ export const createWaker = (options: WakerOptions): Waker => {
       failures.delete(id);
     } catch (thrown) {
       const error = toApiError(thrown);
-      note(id, error);
+      if (!isForwarded || !isUnavailable(error)) note(id, error);
       throw withPause(error, failures.get(id), clock.elapsed());
     } finally {
       (isForwarded ? attemptsHere : attempts).delete(id);
@@ -99,7 +99,9 @@ export const createWaker = (options: WakerOptions): Waker => {
   };
 
   const wake: Waker['wake'] = (id, { isForwarded = false } = {}) => {
-    const current = attemptsHere.get(id) ?? (isForwarded ? undefined : attempts.get(id));
+    const sent = attemptsHere.get(id);
+    if (sent !== undefined) return isForwarded ? sent : sent.catch((error: unknown) => goOn(id, error));
+    const current = isForwarded ? undefined : attempts.get(id);
     if (current !== undefined) return current;
     const failure = failures.get(id);
     const now = clock.elapsed();
@@ -109,6 +111,10 @@ export const createWaker = (options: WakerOptions): Waker => {
     (isForwarded ? attemptsHere : attempts).set(id, begun);
     return begun;
   };
+
+  /** Another server goes on elsewhere with what found no place here, and so does this one for its own callers. */
+  const goOn = (id: string, error: unknown): Promise<void> =>
+    isUnavailable(error) ? wake(id) : Promise.reject(error);
 
   return {
     find: async (id) => {

@@ -1,4 +1,4 @@
-import { ApiError } from '@skerry/contract/error';
+import { isUnavailable } from '@skerry/contract/error';
 import { type Instance, isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../../clock.ts';
 import type { Host, Hosts } from '../../hosts/hosts.ts';
@@ -89,7 +89,7 @@ export const createLaunch = (options: LaunchOptions): Launch => {
       return outcome === 'node_full' ? outcome : { host, outcome };
     };
     const moved = await hosts.reserve(need, attempt).catch((error: unknown) => {
-      if (error instanceof ApiError && error.code === 'unavailable') return undefined;
+      if (isUnavailable(error)) return undefined;
       throw error;
     });
     if (moved?.outcome !== 'moved') return false;
@@ -171,5 +171,5 @@ export const createLaunch = (options: LaunchOptions): Launch => {
  * from the blob store.
  */
 const isUnusable = (error: unknown): boolean =>
-  (error instanceof ApiError && error.code === 'unavailable') ||
+  isUnavailable(error) ||
   (['unsupported', 'damaged', 'not_found', 'internal'] as const).some((code) => isRuntimeError(error, code));

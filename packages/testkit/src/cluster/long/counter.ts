@@ -1,12 +1,16 @@
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, type SandboxOptions } from '@skerry/sdk';
 import { expect } from 'vitest';
 import type { Cluster } from '../cluster.ts';
 
 /** Creates a sandbox on that node. */
-export const createOn = async (cluster: Cluster, node: string): Promise<Sandbox> => {
+export const createOn = async (
+  cluster: Cluster,
+  node: string,
+  options: SandboxOptions = {},
+): Promise<Sandbox> => {
   const others = Object.keys(await cluster.states()).filter((name) => name !== node);
   await cluster.skerry('node', 'cordon', ...others);
-  const sandbox = await Sandbox.create({ ...cluster.connection, timeoutMs: 600_000 });
+  const sandbox = await Sandbox.create({ ...cluster.connection, timeoutMs: 600_000, ...options });
   await cluster.skerry('node', 'uncordon', ...others);
   expect(await cluster.nodeOf(sandbox.sandboxId)).toBe(node);
   return sandbox;
