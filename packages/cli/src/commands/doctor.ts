@@ -17,21 +17,28 @@ export function doctorCommand(): Command {
     .option('--json', 'print the results as one JSON array')
     .action(async ({ data, criu, json }: { data: string; criu?: string; json?: boolean }) => {
       const { examineHost } = await import('@skerry/server/host');
-      let interrupted = false;
+      const interruption = new AbortController();
       const finish = (): void => {
-        interrupted = true;
+        interruption.abort();
         report('removing test sandboxes; press Ctrl-C again to exit at once');
       };
       // A probe removes its sandbox, mounts and links at its end; a signal would prevent that.
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, finish);
       const results: ProbeResult[] = [];
-      for await (const result of examineHost({ dataDir: data, criuProgram: criu })) {
+      const { signal } = interruption;
+      for await (const result of examineHost({ dataDir: data, criuProgram: criu, signal })) {
+        // What an interrupted probe has found says nothing of the host.
+        if (signal.aborted) break;
         results.push(result);
         if (!json) printResult(result);
       }
+      if (signal.aborted) {
+        process.exitCode = 1;
+        return;
+      }
       if (json) printJson(results);
       else printLines(['', summarize(results)]);
-      if (interrupted || results.some(isObstacle)) process.exitCode = 1;
+      if (results.some(isObstacle)) process.exitCode = 1;
     });
 }
 

@@ -38,6 +38,7 @@ export function upCommand(): Command {
     await runInForeground(flags, async (foreground) => {
       const { startServer } = await import('@skerry/server/start-server');
       const { describeIsolation, findLevelState } = await import('./up/describe-isolation.ts');
+      const { tryLevels } = await import('./up/try-levels.ts');
       const hostOptions = toHostOptions(flags);
       const server = await startServer({
         ...(await toServingOptions(flags)),
@@ -50,13 +51,23 @@ export function upCommand(): Command {
       });
       const { address } = server;
       const programsDir = hostOptions.imagesDir ?? join(flags.data, 'images');
+      const { lines: isolation, untried } = await describeIsolation(flags.isolation, (other) =>
+        findLevelState(other, programsDir),
+      );
+      const invocation = toInvocation(process.argv, process.env);
+      const { command } = invocation;
       const welcome = {
         address,
-        isolation: await describeIsolation(flags.isolation, (other) => findLevelState(other, programsDir)),
-        invocation: toInvocation(process.argv, process.env),
+        isolation,
+        invocation,
         dataDir: flags.data === defaultDataFolder() ? undefined : resolve(flags.data),
       };
-      return { ...server, ready: { json: address, text: toWelcome(welcome) } };
+      return {
+        ...server,
+        ready: { json: address, text: toWelcome(welcome) },
+        learn: (signal: AbortSignal) =>
+          tryLevels(untried, { dataDir: flags.data, programsDir, command, signal }),
+      };
     });
   });
 }

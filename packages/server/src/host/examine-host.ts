@@ -14,10 +14,13 @@ import { enterRootlessNamespace, leaveRootlessNamespace, toRootlessOptions } fro
 export async function* examineHost({
   dataDir,
   criuProgram,
+  signal,
 }: {
   dataDir: string;
   /** A CRIU of this host to try instead of the downloaded one. */
   criuProgram?: string | undefined;
+  /** Ends a program that is being fetched. */
+  signal?: AbortSignal | undefined;
 }): AsyncGenerator<ProbeResult, void, undefined> {
   const scratchDir = toScratchFolder(resolve(dataDir));
   const { agentBundle } = findLocations();
@@ -50,6 +53,7 @@ export async function* examineHost({
   yield* probeHost({
     agentBundle,
     scratchDir,
+    signal,
     // The banner of `up` reads the proofs. A host without a server gets no folder.
     ...(hasImages && { programsDir: imagesDir }),
     ...(criuProgram !== undefined ? { criuProgram } : existsSync(criuDir) && { criuDir }),

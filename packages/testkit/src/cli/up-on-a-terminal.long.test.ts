@@ -88,3 +88,45 @@ it.each([
   expect(stdout).not.toContain(folder);
   expect((await readdir(join(folder, 'images'))).filter((name) => name.startsWith('base-'))).toEqual([]);
 });
+
+it('tries the other level when it is ready, prints what it found, and knows it at the next start', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'skerry-up-'));
+  // Links to the images and programs of other tests, on the file system that they are on, without their proof.
+  const images = await mkdtemp(join(imagesDir, '../images-'));
+  const dataDir = join(folder, 'data');
+  onTestFinished(async () => {
+    await promisify(execFile)(skerryProgram, ['down', '--data', dataDir]);
+    for (const one of [folder, images]) await rm(one, { recursive: true });
+  });
+  await promisify(execFile)('cp', ['-al', `${imagesDir}/.`, images]);
+  const proof = join(images, 'gvisor-proof.json');
+  await rm(proof, { force: true });
+  const argv = ['up', '--port', '0', '--data', dataDir, '--images', images, '--base', 'minimal'];
+  const start = () => openTerminal(skerryProgram, argv, { cwd: folder });
+  const stop = async (up: ReturnType<typeof start>): Promise<void> => {
+    up.terminal.write('\u0003');
+    expect(await up.ended).toBe(0);
+  };
+
+  const first = start();
+  await first.see(/^level gvisor works here: \S.* up --isolation gvisor$/m);
+  expect(first.text()).toMatch(/--isolation gvisor \(being tried; missing programs are fetched\)\n/);
+  await stop(first);
+
+  const second = start();
+  await second.see(/Ctrl-C stops[\s\S]* down /);
+  expect(second.text()).toMatch(/--isolation gvisor works here\n/);
+  await stop(second);
+  expect(second.text()).not.toContain('level gvisor');
+
+  await rm(proof);
+  const third = start();
+  await third.see(/Ctrl-C stops[\s\S]* down /);
+  await stop(third);
+  expect(third.text()).not.toContain('level gvisor');
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'args']);
+  expect(stdout).not.toContain(folder);
+  expect((await readdir(join(dataDir, 'run'))).filter((name) => name.startsWith('skerry-probe-'))).toEqual(
+    [],
+  );
+});

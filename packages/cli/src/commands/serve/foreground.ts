@@ -39,6 +39,8 @@ export interface Foreground extends Pick<HostOptions, 'log' | 'onProgress' | 'si
 export interface Running {
   /** The line of JSON, and the text for a person. */
   ready: { json: object; text: string };
+  /** Resolves with lines for a person who has read the text; the signal says that the service stops. */
+  learn?(signal: AbortSignal): Promise<string[]>;
   /** Resolves with the reason when it can no longer work. */
   failed?: Promise<Error>;
   close(): Promise<void>;
@@ -87,14 +89,18 @@ export async function runInForeground(
     throw error;
   });
   if (running === undefined) return;
+  let learning: Promise<void> | undefined;
   if (!stopping.signal.aborted) {
     isReady = true;
     progress[Symbol.dispose]();
     const isForPerson = process.stdout.isTTY && !json;
-    if (isForPerson) printLines(running.ready.text.trimEnd().split('\n'));
-    else printJson(running.ready.json);
+    if (isForPerson) {
+      printLines(running.ready.text.trimEnd().split('\n'));
+      learning = running.learn?.(stopping.signal).then(printLines);
+    } else printJson(running.ready.json);
   }
   const failure = await Promise.race([stopped, running.failed ?? stopped]);
-  await running.close();
+  stopping.abort();
+  await Promise.all([running.close(), learning]);
   if (failure) throw failure;
 }

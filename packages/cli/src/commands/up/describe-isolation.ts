@@ -16,6 +16,12 @@ export interface LevelState {
   hasWorked?: boolean;
 }
 
+export interface DescribedIsolation {
+  lines: string[];
+  /** The levels of which nothing is known yet. */
+  untried: IsolationLevel[];
+}
+
 /**
  * Says what the level of a server is for, and which word starts one with each other level, and whether that works on this host. Starts
  * nothing, as the server is ready and its user waits.
@@ -23,18 +29,23 @@ export interface LevelState {
 export async function describeIsolation(
   level: IsolationLevel,
   findState: (level: IsolationLevel) => Promise<LevelState>,
-): Promise<string[]> {
-  const lines = [`${level}, ${purposes[level]}`];
+): Promise<DescribedIsolation> {
+  const described: DescribedIsolation = { lines: [`${level}, ${purposes[level]}`], untried: [] };
   for (const other of isolationLevels) {
-    if (other !== level)
-      lines.push(`${purposes[other]}: --isolation ${other} ${toNote(await findState(other))}`);
+    if (other === level) continue;
+    const state = await findState(other);
+    described.lines.push(`${purposes[other]}: --isolation ${other} ${toNote(state)}`);
+    if (isUntried(state)) described.untried.push(other);
   }
-  return lines;
+  return described;
 }
 
-function toNote({ obstacle, hasWorked = false }: LevelState): string {
-  if (obstacle !== undefined) return `does not start here: ${obstacle}`;
-  return hasWorked ? 'works here' : '(untried: see "skerry doctor")';
+const isUntried = ({ obstacle, hasWorked = false }: LevelState): boolean =>
+  obstacle === undefined && !hasWorked;
+
+function toNote(state: LevelState): string {
+  if (state.obstacle !== undefined) return `does not start here: ${state.obstacle}`;
+  return isUntried(state) ? '(being tried; missing programs are fetched)' : 'works here';
 }
 
 /** The state of a level on this host, whose servers keep the programs of sandboxes in that folder. */

@@ -29,7 +29,9 @@ const amounts: [RegExp, string][] = [
   [/^(disk {7})\d+ MiB$/gm, '$10 MiB'],
   [/\b\d+\.\d MiB +/g, '0.0 MiB  '],
   [/^(built .*) in \d+ s$/gm, '$1 in 0 s'],
-  [/(--isolation \w+) (?:works here|\(untried: see "skerry doctor"\))$/gm, '$1 works here'],
+  [/(--isolation \w+) (?:works here|\(being tried; missing programs are fetched\))$/gm, '$1 works here'],
+  // The line on a level that was tried meanwhile.
+  [/^level \w+ works here: .*\n/gm, ''],
 ];
 
 /** Replaced by text of the same length, so that lines break where they did. */

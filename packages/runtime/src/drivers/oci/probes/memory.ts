@@ -14,6 +14,7 @@ interface ProbeFolders {
   agentBundle: string;
   /** The folder of a server's programs: the proof is kept there as the server keeps its own. */
   programsDir: string | undefined;
+  signal: AbortSignal | undefined;
 }
 
 /** Pauses a real sandbox with its memory, resumes it, starts a program in it and in a copy, and removes both. */
@@ -23,11 +24,11 @@ export const probeMemory = (
   const mend =
     'let apt-get reach http://deb.debian.org, or name a CRIU of 4.2 or newer with --criu PATH; use Linux 5.19 or newer';
   return probe({ name: 'memory', needed: false, mend }, async () => {
-    const { dir, programsDir, criuProgram } = options;
+    const { dir, programsDir, criuProgram, signal } = options;
     // A server that is started without the option has no use for a proof of another CRIU.
     const keptDir = criuProgram === undefined ? programsDir : undefined;
     const criuDir =
-      options.criuDir ?? (await prepareCriu({ targetDir: keptDir ?? dir, program: criuProgram }));
+      options.criuDir ?? (await prepareCriu({ targetDir: keptDir ?? dir, program: criuProgram, signal }));
     const proofFile =
       keptDir === undefined
         ? undefined
@@ -42,8 +43,8 @@ export const probeGvisorMemory = (
   options: ProbeFolders & { runscPath: string | undefined },
 ): Promise<ProbeResult> =>
   probe({ name: 'gvisor memory', needed: false, mend: 'see gvisor' }, async () => {
-    const { dir, programsDir } = options;
-    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: programsDir ?? dir }));
+    const { dir, programsDir, signal } = options;
+    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: programsDir ?? dir, signal }));
     const proofFile =
       programsDir === undefined
         ? undefined

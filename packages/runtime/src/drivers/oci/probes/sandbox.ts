@@ -66,11 +66,16 @@ function toRuntimeMend(name: OciRuntimeName): string {
 
 /** Starts a sandbox at level `gvisor`. */
 export const probeGvisor = (
-  options: ProbeFolders & { runscPath: string | undefined; programsDir: string | undefined },
+  options: ProbeFolders & {
+    runscPath: string | undefined;
+    programsDir: string | undefined;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<ProbeResult> =>
   probe({ name: 'gvisor', needed: false, mend: 'let apt-get reach http://deb.debian.org' }, async () => {
     const runscPath =
-      options.runscPath ?? (await prepareRunsc({ targetDir: options.programsDir ?? options.dir }));
+      options.runscPath ??
+      (await prepareRunsc({ targetDir: options.programsDir ?? options.dir, signal: options.signal }));
     return trySandbox({ ...options, name: 'gvisor', file: runscPath, driver: { runscPath } });
   });
 

@@ -18,6 +18,8 @@ export interface SandboxProbeOptions {
    * lacks are fetched into it.
    */
   programsDir?: string | undefined;
+  /** Ends a program that is being fetched. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface SandboxProbeOptions {
  */
 export async function* probeSandboxes(
   dir: string,
-  { agentBundle, criuDir, criuProgram, runscPath, programsDir }: SandboxProbeOptions,
+  { agentBundle, criuDir, criuProgram, runscPath, programsDir, signal }: SandboxProbeOptions,
 ): AsyncGenerator<ProbeResult, void, undefined> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
@@ -35,10 +37,10 @@ export async function* probeSandboxes(
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   yield await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
   yield runc;
-  yield await probeMemory({ dir, agentBundle, criuDir, criuProgram, programsDir });
-  const gvisor = await probeGvisor({ dir, agentDir, runscPath, programsDir });
+  yield await probeMemory({ dir, agentBundle, criuDir, criuProgram, programsDir, signal });
+  const gvisor = await probeGvisor({ dir, agentDir, runscPath, programsDir, signal });
   yield gvisor;
-  if (gvisor.ok) yield await probeGvisorMemory({ dir, agentBundle, runscPath, programsDir });
+  if (gvisor.ok) yield await probeGvisorMemory({ dir, agentBundle, runscPath, programsDir, signal });
 }
 
 /** Whether the memory limit of a sandbox includes swap on this host. */
