@@ -19,6 +19,7 @@ const table = {
   internal: { status: 500, connect: 13 },
   unimplemented: { status: 501, connect: 12 },
   sandbox_unavailable: { status: 502, connect: 14 },
+  bad_gateway: { status: 502, connect: 14 },
   unavailable: { status: 503, connect: 14 },
   timeout: { status: 504, connect: 4 },
   insufficient_storage: { status: 507, connect: 8 },

@@ -10,6 +10,7 @@ export { createStaticMembership } from './hosts/membership/static.ts';
 export { createOneMachine } from './hosts/one-machine.ts';
 export type { Replica } from './hosts/other-nodes.ts';
 export type { Peers } from './http/forward-calls.ts';
+export { UnreachablePeerError } from './http/unreachable-peer.ts';
 export type { Ids } from './ids.ts';
 export { type HostImages, UnusableImageError } from './images/template-images.ts';
 export { defaultLimits, type Limits } from './limits.ts';

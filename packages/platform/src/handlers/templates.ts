@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
@@ -30,10 +31,10 @@ const toLevels = (lowest: BuildLogLevel | undefined): readonly BuildLogLevel[] =
 export const createTemplateHandlers = (
   context: Pick<
     HandlerContext,
-    'store' | 'templateBuilder' | 'snapshotter' | 'diskMb' | 'buildFiles' | 'uploadLinks'
+    'store' | 'templateBuilder' | 'snapshotter' | 'diskMb' | 'buildFiles' | 'uploadLinks' | 'secret'
   > & { images: TemplateImages | undefined },
 ): Pick<PlatformHandlers, TemplateRoute> => {
-  const { store, templateBuilder, snapshotter, diskMb, buildFiles, uploadLinks, images } = context;
+  const { store, templateBuilder, snapshotter, diskMb, buildFiles, uploadLinks, secret, images } = context;
 
   const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
     const { id } = await requireTemplate(store, params.templateID, 'path.templateID');
@@ -63,7 +64,10 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates/{templateID}/builds/{buildID}': async ({ params, body }) => {
       const build = await requireBuild(params);
-      await templateBuilder.start(build, await planBuild(body, { store, images, buildFiles }));
+      const request = createHmac('sha256', secret).update(JSON.stringify(body)).digest('hex');
+      // A caller that lost the answer repeats its call, perhaps when the build has ended.
+      if (build.request !== request)
+        await templateBuilder.start(build, await planBuild(body, { store, images, buildFiles }), request);
       return { status: 202, body: {} };
     },
     'DELETE /skerry/v1/templates/{templateID}/builds/{buildID}': async ({ params }) => {

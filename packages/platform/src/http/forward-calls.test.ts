@@ -8,6 +8,7 @@ import { afterEach, expect, it } from 'vitest';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { type Call, forwardCalls } from './forward-calls.ts';
+import { UnreachablePeerError } from './unreachable-peer.ts';
 
 const { clock, advance } = createManualClock();
 const servers: FastifyInstance[] = [];
@@ -33,8 +34,14 @@ const serve = async (name: string, locate: (call: Call) => Promise<string | unde
         });
         if (body instanceof Readable) body.pipe(request);
         else request.end(body);
-        const [response] = await once(request, 'response');
-        return response as IncomingMessage;
+        try {
+          const [response] = await once(request, 'response');
+          return response as IncomingMessage;
+        } catch (cause) {
+          throw (cause as { code?: string }).code === 'ECONNREFUSED'
+            ? new UnreachablePeerError({ cause: cause as Error })
+            : cause;
+        }
       },
     },
   });
@@ -119,7 +126,7 @@ it('answers here what other servers send, what has no owner, and what can be rea
   }
 });
 
-it('is "unavailable" with the time of a retry when the owner hangs and loses what the call is for', async () => {
+it('is "bad_gateway", since the owner may have acted, when that hangs and loses what the call is for', async () => {
   let isOwner = true;
   let looked = 0;
   const first = await serveTwo(async () => {
@@ -144,6 +151,6 @@ it('is "unavailable" with the time of a retry when the owner hangs and loses wha
       advance(2_000);
       return answer?.status;
     })
-    .toBe(503);
+    .toBe(502);
   expect(answer?.headers.get('retry-after')).toBe('1');
 });

@@ -4,6 +4,7 @@ import { ApiError, isUnavailable } from '@skerry/contract/error';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
+import { UnreachablePeerError } from './unreachable-peer.ts';
 
 /** A call of the platform API, as far as it decides which of several servers makes it. */
 export interface Call {
@@ -18,7 +19,10 @@ export interface Call {
 export interface Peers {
   /** Whether another server has sent a request, which has to be answered here then. */
   isFromPeer(request: IncomingMessage): boolean;
-  /** Makes a call at the server of that address. Resolves with the head of its response; rejects when the connection fails. */
+  /**
+   * Makes a call at the server of that address. Resolves with the head of its response; rejects when the connection fails, with
+   * `UnreachablePeerError` when there was none.
+   */
   send(
     address: string,
     call: { method: string; path: string; headers: IncomingHttpHeaders; body: Readable | string | undefined },
@@ -99,10 +103,15 @@ export const forwardCalls = (
       response.resume();
       return await reply.send();
     } catch (cause) {
-      throw new ApiError('unavailable', 'the server that owns what this is for did not answer: try again', {
-        cause,
-        headers: { 'Retry-After': '1' },
-      });
+      // 503 means that nothing has changed.
+      const mayHaveActed = request.method !== 'GET' && !(cause instanceof UnreachablePeerError);
+      throw new ApiError(
+        mayHaveActed ? 'bad_gateway' : 'unavailable',
+        mayHaveActed
+          ? 'the server that owns what this is for has the call and did not answer: it may have acted'
+          : 'the server that owns what this is for did not answer: try again',
+        { cause, headers: { 'Retry-After': '1' } },
+      );
     } finally {
       cancel?.();
     }

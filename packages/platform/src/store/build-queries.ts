@@ -97,14 +97,15 @@ export const createBuildQueries = (db: Database, { sealer }: { sealer: Sealer })
           start: null,
           checkpointId: null,
           reason: null,
+          request: null,
         })
         .returningAll()
         .executeTakeFirstOrThrow();
     }),
 
   /** Moves a waiting build to `building`. Undefined when it is in another state or is missing. */
-  startBuild: (id: string, startedAt: number) =>
-    change(db, id, { from: ['waiting'], state: 'building', startedAt }),
+  startBuild: (id: string, startedAt: number, request: string | null = null) =>
+    change(db, id, { from: ['waiting'], state: 'building', startedAt, request }),
 
   /**
    * Makes a build that is `building` ready, points its tags to it, except those that were assigned after its

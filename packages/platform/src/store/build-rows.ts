@@ -45,6 +45,8 @@ export interface BuildRow extends NewBuild, BuildConfig {
   /** The snapshot with memory in which its start command runs; null: it is started in each sandbox. */
   checkpointId: string | null;
   reason: BuildReason | null;
+  /** A hash of the request that started it; null: it waits, or no request did. */
+  request: string | null;
 }
 
 export interface BuildReason {

@@ -123,6 +123,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       start: 'text?',
       checkpointId: 'text?',
       reason: 'text?',
+      request: 'text?',
       ...size,
     },
     key: ['id'],

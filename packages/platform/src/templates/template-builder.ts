@@ -37,9 +37,9 @@ export interface TemplateBuilder {
   request(request: BuildRequest): Promise<BuildRow>;
   /**
    * Begins a waiting build; resolves when it is `building`, and the work goes on. Rejects with `invalid_argument` for
-   * one that is not waiting any more.
+   * one that is not waiting any more, unless the same request has started it.
    */
-  start(build: BuildRow, plan: BuildPlan): Promise<void>;
+  start(build: BuildRow, plan: BuildPlan, request?: string): Promise<void>;
   /**
    * Removes a template or a part of it. Rejects with `not_found`, and with `invalid_argument` while sandboxes that were created from it
    * exist.
@@ -72,6 +72,14 @@ export interface TemplateBuilder {
   collectSoon(): void;
   /** Ends the builds in progress, which fail with that reason. */
   close(): Promise<void>;
+}
+
+interface RunningBuild {
+  templateId: string;
+  /** A hash of the request that started it. */
+  request: string | undefined;
+  abort: AbortController;
+  done: Promise<void>;
 }
 
 export interface TemplateBuilderOptions {
@@ -108,7 +116,7 @@ const canceled: BuildReason = { message: 'the build was canceled' };
 export const createTemplateBuilder = (options: TemplateBuilderOptions): TemplateBuilder => {
   const { store, hosts, images, buildFiles, imports, snapshotter, clock, ids, log, limits } = options;
   const turns = createTurns(MAX_CONCURRENT);
-  const running = new Map<string, { templateId: string; abort: AbortController; done: Promise<void> }>();
+  const running = new Map<string, RunningBuild>();
   const closing = new AbortController();
   /** The removal of images, during which no build begins. */
   let collecting: Promise<void> = Promise.resolve();
@@ -221,18 +229,22 @@ export const createTemplateBuilder = (options: TemplateBuilderOptions): Template
       if (row === 'limit') throw tooManyBuilds();
       return row;
     },
-    start: async (build, plan) => {
+    start: async (build, plan, request) => {
       requireImages();
       if (build.state === 'waiting' && clock.now() - build.createdAt > MAX_WAIT_MS) {
         await fail(build.id, notStarted);
         throw invalid(`${notStarted.message}: register another one`);
       }
       const notWaiting = invalid(`build "${toBuildId(build.id)}" is not waiting for its start`);
-      if (running.has(build.id)) throw notWaiting;
+      const started = running.get(build.id);
+      if (started !== undefined) {
+        if (request !== undefined && started.request === request) return;
+        throw notWaiting;
+      }
       const abort = new AbortController();
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
-      running.set(build.id, { templateId: build.templateId, abort, done });
+      running.set(build.id, { templateId: build.templateId, request, abort, done });
       const releaseContexts = buildFiles?.hold(listHashes(plan));
       const release = (): void => {
         releaseContexts?.();
@@ -243,7 +255,7 @@ export const createTemplateBuilder = (options: TemplateBuilderOptions): Template
         release();
         end();
       };
-      const row = await store.startBuild(build.id, clock.now()).catch((error: unknown) => {
+      const row = await store.startBuild(build.id, clock.now(), request).catch((error: unknown) => {
         leave();
         throw error;
       });

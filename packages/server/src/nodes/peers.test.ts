@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { UnreachablePeerError } from '@skerry/platform';
 import { type Credentials, loadCredentials } from '@skerry/runtime/node';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { writeCertificates } from '../certificates/write-certificates.ts';
@@ -84,7 +85,9 @@ it('reject when the other server is away, or the caller leaves', async () => {
   await expect(one.peers.send(two.peers.address, call, AbortSignal.abort())).rejects.toThrow('aborted');
   await two.peers.close();
   running.splice(running.indexOf(two.peers), 1);
-  await expect(one.peers.send(two.peers.address, call, signal)).rejects.toThrow(two.peers.address);
+  const away = one.peers.send(two.peers.address, call, signal);
+  await expect(away).rejects.toBeInstanceOf(UnreachablePeerError);
+  await expect(away).rejects.toThrow(two.peers.address);
 });
 
 it('hold a bound of connections that finish no handshake, log them once, and serve meanwhile', async () => {

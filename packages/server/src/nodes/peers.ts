@@ -7,7 +7,7 @@ import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { createQuietLog } from '@skerry/contract/quiet-log';
 import { boundStrangers } from '@skerry/contract/strangers';
 import { edgeServerOptions } from '@skerry/edge';
-import type { Log, Peers } from '@skerry/platform';
+import { type Log, type Peers, UnreachablePeerError } from '@skerry/platform';
 import { type Credentials, parseRole } from '@skerry/runtime/node';
 import { parseAddress } from './node-address.ts';
 
@@ -83,11 +83,19 @@ export async function listenForPeers({
       new Promise<IncomingMessage>((resolve, reject) => {
         const request = openRequest({ ...parseAddress(address), agent, method, path, headers, signal });
         const late = setTimeout(() => request.destroy(new Error('it cannot be reached')), CONNECT_MS);
+        let isConnected = false;
+        const onConnect = (): void => {
+          isConnected = true;
+          clearTimeout(late);
+        };
         request.once('socket', (socket) => {
-          if (request.reusedSocket) clearTimeout(late);
-          else socket.once('secureConnect', () => clearTimeout(late));
+          // A call that was given up may have left a connection that is not made yet.
+          if (request.reusedSocket && (socket as TLSSocket).authorized) onConnect();
+          else socket.once('secureConnect', onConnect);
         });
-        request.once('error', reject).once('close', () => clearTimeout(late));
+        const fail = (cause: Error): void =>
+          reject(isConnected || signal.aborted ? cause : new UnreachablePeerError({ cause }));
+        request.once('error', fail).once('close', () => clearTimeout(late));
         request.once('response', resolve);
         if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
         else request.end(body);
