@@ -52,12 +52,17 @@ function toMount(
   for (const [name, value] of given)
     if (name !== 'type' && !known.includes(name) && !(type === 'bind' && name === 'ro' && value === 'true'))
       refuse(line, `RUN --mount=type=${type} has no option ${name}`);
-  if (given.has('size'))
-    refuse(line, 'RUN --mount=type=tmpfs,size is not supported: the disk of the build is the limit');
   const toWord = (name: string) => {
     const value = given.get(name);
     return value === undefined ? undefined : (splitWords(value, scope, line, { whole: true })[0] ?? []);
   };
+  const size = toWord('size');
+  // The disk of the build is the limit.
+  if (size !== undefined && !/^\d+[kmgt]?b?$/i.test(toKnownText(size, line)))
+    refuse(
+      line,
+      `size of RUN --mount must be a number of bytes, or of k, m or g, got "${given.get('size')}"`,
+    );
   // Docker mounts the context at the working folder where no other is named.
   const target =
     toWord('target') ?? (type === 'bind' ? ['.'] : refuse(line, `RUN --mount=type=${type} needs a target`));

@@ -142,7 +142,7 @@ describe('the start command', () => {
     for (const word of ['x', '0', '70000', '90-80', '8080:80', '80/http', '80-'])
       expect(() => ports(`EXPOSE ${word}`)).toThrow(`EXPOSE must be a port of 1 to 65535`);
     expect(() => ports('EXPOSE')).toThrow('EXPOSE needs a port');
-    expect(() => ports('EXPOSE $PORT')).toThrow('the value of $PORT is needed');
+    expect(ports('EXPOSE $PORT 80')).toEqual([80]);
   });
 
   it('is ready as HEALTHCHECK says, unless that is NONE', () => {

@@ -27,11 +27,16 @@ export function toHealthcheck(
 
 const MAX_PORT = 65_535;
 
-/** The TCP ports of `PORT`, `PORT/tcp`, `FIRST-LAST` and the like, as one instruction has them. Throws `DockerfileError`. */
+/**
+ * The TCP ports of `PORT`, `PORT/tcp`, `FIRST-LAST` and the like, as one instruction has them, without those that only a variable of the
+ * image names: a template does not wait for these. Throws `DockerfileError`.
+ */
 export function toExposedPorts({ text, line }: ParsedInstruction, scope: Scope): number[] {
-  const words = splitWords(text, scope, line).map((word) => toKnownText(word, line));
+  const words = splitWords(text, scope, line);
   if (words.length === 0) refuse(line, 'EXPOSE needs a port');
-  return words.flatMap((word) => {
+  const known = words.filter((word) => word.every((part) => typeof part === 'string'));
+  return known.flatMap((parts) => {
+    const word = toKnownText(parts, line);
     const [, from = '', to = from, protocol = 'tcp'] =
       /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(word) ?? [];
     const [first, last] = [Number(from), Number(to)];

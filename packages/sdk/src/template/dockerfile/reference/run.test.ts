@@ -99,9 +99,22 @@ testReference('RUN --mount', [
     steps: mounted({ type: 'tmpfs', target: '/t' }),
   },
   {
-    says: 'its size is refused',
-    file: 'RUN --mount=type=tmpfs,target=/t,size=1m a',
-    refused: [2, 'size is not supported'],
+    says: 'its size is an upper limit, in bytes or with a suffix',
+    file: `ARG S=64\nRUN --mount=type=tmpfs,target=/t,size=1g --mount=type=tmpfs,target=/u,size=\${S}M a`,
+    steps: [
+      {},
+      {
+        mounts: [
+          { type: 'tmpfs', target: '/t' },
+          { type: 'tmpfs', target: '/u' },
+        ],
+      },
+    ],
+  },
+  {
+    says: 'another size is an error',
+    file: 'RUN --mount=type=tmpfs,target=/t,size=half a',
+    refused: [2, 'got "half"'],
   },
   {
     says: 'labels of SELinux change nothing',
