@@ -52,7 +52,7 @@ export function parseInstance({ instance }: { instance?: wire.Instance | undefin
   return { id, birthId, runId, sockets: { http: sockets.http, control: sockets.control } };
 }
 
-export function parseTarget({ target }: { target?: wire.Target | undefined }): Target {
+export function parseTarget({ target }: { target?: Target | undefined }): Target {
   if (!target) throw malformed('no target');
   return { instance: target.instance, birthId: target.birthId };
 }

@@ -3,6 +3,7 @@ import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socke
 import { parseImagePath } from '../drivers/instance-spec.ts';
 import { RuntimeError } from '../error.ts';
 import type { ListUsageRequest, RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { isInstanceId } from '../instance-id.ts';
 import { createCancellableCalls } from './cancellable-calls.ts';
 import {
   parseNetwork,
@@ -36,10 +37,12 @@ export const createRuntimeService = (
     read: (instance: AddressedInstance) => Promise<T>,
   ): Promise<(T & { birthId: string })[]> => {
     const outcomes = await Promise.allSettled(
-      targets.map(async (target) => ({
-        ...(await read(await find({ target }))),
-        birthId: target.birthId,
-      })),
+      targets
+        .filter(({ instance }) => isInstanceId(instance))
+        .map(async ({ instance, birthId }) => ({
+          ...(await read(await find({ target: { instance, birthId } }))),
+          birthId,
+        })),
     );
     return outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   };

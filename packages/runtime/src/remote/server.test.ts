@@ -54,6 +54,14 @@ const refusal = async (call: Promise<unknown>): Promise<string> => {
 };
 
 describe('the server', () => {
+  it('answers for the other instances when one of several ids is none', async () => {
+    const { instance } = await create('one');
+    const targets = [target, { instance: 'one', birthId: instance?.birthId ?? '' }];
+    const states = await client.listStates({ targets });
+    expect(states.found.map(({ birthId }) => birthId)).toEqual([instance?.birthId]);
+    expect((await client.listUsage({ targets: [target] })).measured).toEqual([]);
+  });
+
   it.each<[string, RegExp, () => Promise<unknown>]>([
     ['a path as an id', /^target\.instance must be 1 to 40 /, () => client.stop({ target })],
     ['no target', /^target is missing/, () => client.getState({})],

@@ -11,7 +11,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file skerry/runtime/v1/runtime.proto.
  */
 export const file_skerry_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch9za2VycnkvcnVudGltZS92MS9ydW50aW1lLnByb3RvEhFza2VycnkucnVudGltZS52MSI0CgZUYXJnZXQSGAoIaW5zdGFuY2UYASABKAlCBqq7GAIQARIQCghiaXJ0aF9pZBgCIAEoCSIvCgNSdW4SGAoIaW5zdGFuY2UYASABKAlCBqq7GAIQARIOCgZydW5faWQYAiABKAkiagoISW5zdGFuY2USCgoCaWQYASABKAkSEAoIYmlydGhfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEjAKB3NvY2tldHMYBCABKAsyHy5za2VycnkucnVudGltZS52MS5BZ2VudFNvY2tldHMiLQoMQWdlbnRTb2NrZXRzEgwKBGh0dHAYASABKAkSDwoHY29udHJvbBgCIAEoCSIRCg9EZXNjcmliZVJlcXVlc3QiTwoQRGVzY3JpYmVSZXNwb25zZRIMCgRuYW1lGAEgASgJEi0KCGZlYXR1cmVzGAIgASgLMhsuc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMi7wIKCEZlYXR1cmVzEg0KBWxldmVsGAEgASgJEhAKCHByb2dyYW1zGAIgASgIEi8KBXBhdXNlGAMgASgLMiAuc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMuS2VwdBIyCghzbmFwc2hvdBgEIAEoCzIgLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzLktlcHQSDwoHbmV0d29yaxgFIAEoCBI6CgZsaW1pdHMYBiABKAsyKi5za2VycnkucnVudGltZS52MS5GZWF0dXJlcy5FbmZvcmNlZExpbWl0cxIUCgxpbWFnZV9leHBvcnQYByABKAgaKgoES2VwdBIOCgZtZW1vcnkYASABKAgSEgoKZmlsZXN5c3RlbRgCIAEoCBpOCg5FbmZvcmNlZExpbWl0cxILCgNjcHUYASABKAgSDgoGbWVtb3J5GAIgASgIEgwKBGRpc2sYAyABKAgSEQoJcHJvY2Vzc2VzGAQgASgIIlQKDUNyZWF0ZVJlcXVlc3QSNQoEc3BlYxgBIAEoCzIfLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlU3BlY0IGqrsYAggBEgwKBGNhbGwYAiABKAkirwMKDEluc3RhbmNlU3BlYxISCgJpZBgBIAEoCUIGqrsYAhABElgKCGhvc3RuYW1lGAIgASgJQkaquxhCGitbQS1aYS16MC05XShbQS1aYS16MC05LV17MCw2MX1bQS1aYS16MC05XSk/KhNhIGxhYmVsIGJ5IFJGQyAxMTIzEj4KBmxpbWl0cxgDIAEoCzImLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlU3BlYy5MaW1pdHNCBqq7GAIIARIPCgduZXR3b3JrGAQgASgJEhAKBnJvb3RmcxgFIAEoCUgAEhoKCHNuYXBzaG90GAYgASgJQgaquxgCEAFIABIWCglpc29sYXRpb24YByABKAlIAYgBARp8CgZMaW1pdHMSGQoJY3B1X2NvdW50GAEgASgBQgaquxgCIAESHAoMbWVtb3J5X2J5dGVzGAIgASgEQgaquxgCIAESGgoKZGlza19ieXRlcxgDIAEoBEIGqrsYAiABEh0KDXByb2Nlc3NfY291bnQYBCABKARCBqq7GAIgAUIOCgZvcmlnaW4SBLC7GAFCDAoKX2lzb2xhdGlvbiI/Cg5DcmVhdGVSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIlcKEVNldE5ldHdvcmtSZXF1ZXN0EjEKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldEIGqrsYAggBEg8KB25ldHdvcmsYAiABKAkiFAoSU2V0TmV0d29ya1Jlc3BvbnNlIiYKCkdldFJlcXVlc3QSGAoIaW5zdGFuY2UYASABKAlCBqq7GAIQASI8CgtHZXRSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIg0KC0xpc3RSZXF1ZXN0Ij0KDExpc3RSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIkQKD0dldFN0YXRlUmVxdWVzdBIxCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXRCBqq7GAIIASJDChBHZXRTdGF0ZVJlc3BvbnNlEi8KBXN0YXRlGAEgASgOMiAuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTdGF0ZSI/ChFMaXN0U3RhdGVzUmVxdWVzdBIqCgd0YXJnZXRzGAEgAygLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0IpwBChJMaXN0U3RhdGVzUmVzcG9uc2USOgoFZm91bmQYASADKAsyKy5za2VycnkucnVudGltZS52MS5MaXN0U3RhdGVzUmVzcG9uc2UuRm91bmQaSgoFRm91bmQSEAoIYmlydGhfaWQYASABKAkSLwoFc3RhdGUYAiABKA4yIC5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVN0YXRlIkQKD0dldFVzYWdlUmVxdWVzdBIxCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXRCBqq7GAIIASKWAQoQR2V0VXNhZ2VSZXNwb25zZRITCgtjcHVfdGltZV9tcxgBIAEoARIUCgxtZW1vcnlfYnl0ZXMYAiABKAQSEwoLY2FjaGVfYnl0ZXMYAyABKAQSEgoKZGlza19ieXRlcxgEIAEoBBIVCg1wcm9jZXNzX2NvdW50GAUgASgEEhcKD2ZyZWVfZGlza19ieXRlcxgGIAEoBCI+ChBMaXN0VXNhZ2VSZXF1ZXN0EioKB3RhcmdldHMYASADKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQipgEKEUxpc3RVc2FnZVJlc3BvbnNlEj8KCG1lYXN1cmVkGAEgAygLMi0uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFVzYWdlUmVzcG9uc2UuTWVhc3VyZWQaUAoITWVhc3VyZWQSEAoIYmlydGhfaWQYASABKAkSMgoFdXNhZ2UYAiABKAsyIy5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlc3BvbnNlIkAKC1N0b3BSZXF1ZXN0EjEKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldEIGqrsYAggBIg4KDFN0b3BSZXNwb25zZSJRCgxQYXVzZVJlcXVlc3QSMQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0QgaquxgCCAESDgoGbWVtb3J5GAIgASgIIg8KDVBhdXNlUmVzcG9uc2UicAoNUmVzdW1lUmVxdWVzdBIxCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXRCBqq7GAIIARITCgZtZW1vcnkYAiABKAhIAIgBARIMCgRjYWxsGAMgASgJQgkKB19tZW1vcnkiPwoOUmVzdW1lUmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSKTAQoPU25hcHNob3RSZXF1ZXN0EjEKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldEIGqrsYAggBEhgKCHNuYXBzaG90GAIgASgJQgaquxgCEAESDgoGbWVtb3J5GAMgASgIEhEKCWVwaGVtZXJhbBgEIAEoCBIQCgh1bmxpc3RlZBgFIAEoCCISChBTbmFwc2hvdFJlc3BvbnNlIokBChJFeHBvcnRJbWFnZVJlcXVlc3QSKwoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0SAASGgoIc25hcHNob3QYAyABKAlCBqq7GAIQAUgAEgwKBHBhdGgYAiABKAkSDAoEY2FsbBgEIAEoCUIOCgZvcmlnaW4SBLC7GAEiOQoTRXhwb3J0SW1hZ2VSZXNwb25zZRIOCgZkaWdlc3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBCIWChRMaXN0U25hcHNob3RzUmVxdWVzdCI9ChVMaXN0U25hcHNob3RzUmVzcG9uc2USEAoIc25hcHNob3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBCIxChVWZXJpZnlTbmFwc2hvdFJlcXVlc3QSGAoIc25hcHNob3QYASABKAlCBqq7GAIQASIpChZWZXJpZnlTbmFwc2hvdFJlc3BvbnNlEg8KB3Byb2JsZW0YASABKAkidQoLRGlmZlJlcXVlc3QSMwoEZnJvbRgBIAEoCzIdLnNrZXJyeS5ydW50aW1lLnYxLlRyZWVPcmlnaW5CBqq7GAIIARIxCgJ0bxgCIAEoCzIdLnNrZXJyeS5ydW50aW1lLnYxLlRyZWVPcmlnaW5CBqq7GAIIASJmCgpUcmVlT3JpZ2luEhAKBnJvb3RmcxgBIAEoCUgAEhoKCHNuYXBzaG90GAIgASgJQgaquxgCEAFIABIaCghpbnN0YW5jZRgDIAEoCUIGqrsYAhABSABCDgoGb3JpZ2luEgSwuxgBInoKDERpZmZSZXNwb25zZRIMCgRwYXRoGAEgASgMEikKBmNoYW5nZRgCIAEoDjIZLnNrZXJyeS5ydW50aW1lLnYxLkNoYW5nZRIxCgZmaWVsZHMYAyADKA4yIS5za2VycnkucnVudGltZS52MS5EaWZmZXJlbnRGaWVsZCIxChVEZWxldGVTbmFwc2hvdFJlcXVlc3QSGAoIc25hcHNob3QYASABKAlCBqq7GAIQASIYChZEZWxldGVTbmFwc2hvdFJlc3BvbnNlIjsKDFdhdGNoUmVxdWVzdBIrCgNydW4YASABKAsyFi5za2VycnkucnVudGltZS52MS5SdW5CBqq7GAIIASI8Cg1XYXRjaFJlc3BvbnNlEisKA3J1bhgBIAEoCzIWLnNrZXJyeS5ydW50aW1lLnYxLlJ1bkIGqrsYAggBIh0KDUNhbmNlbFJlcXVlc3QSDAoEY2FsbBgBIAEoCSIfCg5DYW5jZWxSZXNwb25zZRINCgVmb3VuZBgBIAEoCCJmCgdGYWlsdXJlEiwKBGNvZGUYASABKA4yHi5za2VycnkucnVudGltZS52MS5GYWlsdXJlQ29kZRItCghvYnN0YWNsZRgCIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLk9ic3RhY2xlIk0KCE9ic3RhY2xlEgwKBGtpbmQYASABKAkSMwoHcHJvY2VzcxgCIAEoCzIiLnNrZXJyeS5ydW50aW1lLnYxLk9ic2VydmVkUHJvY2VzcyIvCg9PYnNlcnZlZFByb2Nlc3MSCwoDcGlkGAEgASgNEg8KB2NvbW1hbmQYAiABKAkqggEKDUluc3RhbmNlU3RhdGUSHgoaSU5TVEFOQ0VfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZJTlNUQU5DRV9TVEFURV9SVU5OSU5HEAESGQoVSU5TVEFOQ0VfU1RBVEVfUEFVU0VEEAISGgoWSU5TVEFOQ0VfU1RBVEVfU1RPUFBFRBADKloKBkNoYW5nZRIWChJDSEFOR0VfVU5TUEVDSUZJRUQQABIQCgxDSEFOR0VfQURERUQQARISCg5DSEFOR0VfUkVNT1ZFRBACEhIKDkNIQU5HRV9DSEFOR0VEEAMqqAIKDkRpZmZlcmVudEZpZWxkEh8KG0RJRkZFUkVOVF9GSUVMRF9VTlNQRUNJRklFRBAAEhgKFERJRkZFUkVOVF9GSUVMRF9UWVBFEAESGAoURElGRkVSRU5UX0ZJRUxEX01PREUQAhIXChNESUZGRVJFTlRfRklFTERfVUlEEAMSFwoTRElGRkVSRU5UX0ZJRUxEX0dJRBAEEh4KGkRJRkZFUkVOVF9GSUVMRF9TSVpFX0JZVEVTEAUSGgoWRElGRkVSRU5UX0ZJRUxEX1RBUkdFVBAGEhoKFkRJRkZFUkVOVF9GSUVMRF9ERVZJQ0UQBxIaChZESUZGRVJFTlRfRklFTERfWEFUVFJTEAgSGwoXRElGRkVSRU5UX0ZJRUxEX0NPTlRFTlQQCSqpAgoLRmFpbHVyZUNvZGUSHAoYRkFJTFVSRV9DT0RFX1VOU1BFQ0lGSUVEEAASGgoWRkFJTFVSRV9DT0RFX05PVF9GT1VORBABEh8KG0ZBSUxVUkVfQ09ERV9BTFJFQURZX0VYSVNUUxACEhwKGEZBSUxVUkVfQ09ERV9VTlNVUFBPUlRFRBADEhoKFkZBSUxVUkVfQ09ERV9FWEhBVVNURUQQBBIcChhGQUlMVVJFX0NPREVfVU5BVkFJTEFCTEUQBRIYChRGQUlMVVJFX0NPREVfUkVGVVNFRBAGEhgKFEZBSUxVUkVfQ09ERV9EQU1BR0VEEAcSGQoVRkFJTFVSRV9DT0RFX0lOVEVSTkFMEAgSGAoURkFJTFVSRV9DT0RFX0JMT0NLRUQQCTK0DQoOUnVudGltZVNlcnZpY2USUwoIRGVzY3JpYmUSIi5za2VycnkucnVudGltZS52MS5EZXNjcmliZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5EZXNjcmliZVJlc3BvbnNlEk0KBkNyZWF0ZRIgLnNrZXJyeS5ydW50aW1lLnYxLkNyZWF0ZVJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5DcmVhdGVSZXNwb25zZRJECgNHZXQSHS5za2VycnkucnVudGltZS52MS5HZXRSZXF1ZXN0Gh4uc2tlcnJ5LnJ1bnRpbWUudjEuR2V0UmVzcG9uc2USSQoETGlzdBIeLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RSZXF1ZXN0Gh8uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFJlc3BvbnNlMAESUwoIR2V0U3RhdGUSIi5za2VycnkucnVudGltZS52MS5HZXRTdGF0ZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5HZXRTdGF0ZVJlc3BvbnNlElkKCkxpc3RTdGF0ZXMSJC5za2VycnkucnVudGltZS52MS5MaXN0U3RhdGVzUmVxdWVzdBolLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RTdGF0ZXNSZXNwb25zZRJZCgpTZXROZXR3b3JrEiQuc2tlcnJ5LnJ1bnRpbWUudjEuU2V0TmV0d29ya1JlcXVlc3QaJS5za2VycnkucnVudGltZS52MS5TZXROZXR3b3JrUmVzcG9uc2USUwoIR2V0VXNhZ2USIi5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5HZXRVc2FnZVJlc3BvbnNlElYKCUxpc3RVc2FnZRIjLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RVc2FnZVJlcXVlc3QaJC5za2VycnkucnVudGltZS52MS5MaXN0VXNhZ2VSZXNwb25zZRJHCgRTdG9wEh4uc2tlcnJ5LnJ1bnRpbWUudjEuU3RvcFJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5TdG9wUmVzcG9uc2USSgoFUGF1c2USHy5za2VycnkucnVudGltZS52MS5QYXVzZVJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5QYXVzZVJlc3BvbnNlEk0KBlJlc3VtZRIgLnNrZXJyeS5ydW50aW1lLnYxLlJlc3VtZVJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5SZXN1bWVSZXNwb25zZRJTCghTbmFwc2hvdBIiLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVxdWVzdBojLnNrZXJyeS5ydW50aW1lLnYxLlNuYXBzaG90UmVzcG9uc2USXAoLRXhwb3J0SW1hZ2USJS5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlcXVlc3QaJi5za2VycnkucnVudGltZS52MS5FeHBvcnRJbWFnZVJlc3BvbnNlEmQKDUxpc3RTbmFwc2hvdHMSJy5za2VycnkucnVudGltZS52MS5MaXN0U25hcHNob3RzUmVxdWVzdBooLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RTbmFwc2hvdHNSZXNwb25zZTABEmcKDlZlcmlmeVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuVmVyaWZ5U25hcHNob3RSZXNwb25zZTABEkkKBERpZmYSHi5za2VycnkucnVudGltZS52MS5EaWZmUmVxdWVzdBofLnNrZXJyeS5ydW50aW1lLnYxLkRpZmZSZXNwb25zZTABEmUKDkRlbGV0ZVNuYXBzaG90Eiguc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXF1ZXN0Gikuc2tlcnJ5LnJ1bnRpbWUudjEuRGVsZXRlU25hcHNob3RSZXNwb25zZRJOCgVXYXRjaBIfLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVxdWVzdBogLnNrZXJyeS5ydW50aW1lLnYxLldhdGNoUmVzcG9uc2UoATABEk0KBkNhbmNlbBIgLnNrZXJyeS5ydW50aW1lLnYxLkNhbmNlbFJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5DYW5jZWxSZXNwb25zZWIGcHJvdG8z", [file_skerry_bounds_v1_bounds]);
+  fileDesc("Ch9za2VycnkvcnVudGltZS92MS9ydW50aW1lLnByb3RvEhFza2VycnkucnVudGltZS52MSI0CgZUYXJnZXQSGAoIaW5zdGFuY2UYASABKAlCBqq7GAIQARIQCghiaXJ0aF9pZBgCIAEoCSIyCgxMaXN0ZWRUYXJnZXQSEAoIaW5zdGFuY2UYASABKAkSEAoIYmlydGhfaWQYAiABKAkiLwoDUnVuEhgKCGluc3RhbmNlGAEgASgJQgaquxgCEAESDgoGcnVuX2lkGAIgASgJImoKCEluc3RhbmNlEgoKAmlkGAEgASgJEhAKCGJpcnRoX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIwCgdzb2NrZXRzGAQgASgLMh8uc2tlcnJ5LnJ1bnRpbWUudjEuQWdlbnRTb2NrZXRzIi0KDEFnZW50U29ja2V0cxIMCgRodHRwGAEgASgJEg8KB2NvbnRyb2wYAiABKAkiEQoPRGVzY3JpYmVSZXF1ZXN0Ik8KEERlc2NyaWJlUmVzcG9uc2USDAoEbmFtZRgBIAEoCRItCghmZWF0dXJlcxgCIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzIu8CCghGZWF0dXJlcxINCgVsZXZlbBgBIAEoCRIQCghwcm9ncmFtcxgCIAEoCBIvCgVwYXVzZRgDIAEoCzIgLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzLktlcHQSMgoIc25hcHNob3QYBCABKAsyIC5za2VycnkucnVudGltZS52MS5GZWF0dXJlcy5LZXB0Eg8KB25ldHdvcmsYBSABKAgSOgoGbGltaXRzGAYgASgLMiouc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMuRW5mb3JjZWRMaW1pdHMSFAoMaW1hZ2VfZXhwb3J0GAcgASgIGioKBEtlcHQSDgoGbWVtb3J5GAEgASgIEhIKCmZpbGVzeXN0ZW0YAiABKAgaTgoORW5mb3JjZWRMaW1pdHMSCwoDY3B1GAEgASgIEg4KBm1lbW9yeRgCIAEoCBIMCgRkaXNrGAMgASgIEhEKCXByb2Nlc3NlcxgEIAEoCCJUCg1DcmVhdGVSZXF1ZXN0EjUKBHNwZWMYASABKAsyHy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWNCBqq7GAIIARIMCgRjYWxsGAIgASgJIq8DCgxJbnN0YW5jZVNwZWMSEgoCaWQYASABKAlCBqq7GAIQARJYCghob3N0bmFtZRgCIAEoCUJGqrsYQhorW0EtWmEtejAtOV0oW0EtWmEtejAtOS1dezAsNjF9W0EtWmEtejAtOV0pPyoTYSBsYWJlbCBieSBSRkMgMTEyMxI+CgZsaW1pdHMYAyABKAsyJi5za2VycnkucnVudGltZS52MS5JbnN0YW5jZVNwZWMuTGltaXRzQgaquxgCCAESDwoHbmV0d29yaxgEIAEoCRIQCgZyb290ZnMYBSABKAlIABIaCghzbmFwc2hvdBgGIAEoCUIGqrsYAhABSAASFgoJaXNvbGF0aW9uGAcgASgJSAGIAQEafAoGTGltaXRzEhkKCWNwdV9jb3VudBgBIAEoAUIGqrsYAiABEhwKDG1lbW9yeV9ieXRlcxgCIAEoBEIGqrsYAiABEhoKCmRpc2tfYnl0ZXMYAyABKARCBqq7GAIgARIdCg1wcm9jZXNzX2NvdW50GAQgASgEQgaquxgCIAFCDgoGb3JpZ2luEgSwuxgBQgwKCl9pc29sYXRpb24iPwoOQ3JlYXRlUmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSJXChFTZXROZXR3b3JrUmVxdWVzdBIxCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXRCBqq7GAIIARIPCgduZXR3b3JrGAIgASgJIhQKElNldE5ldHdvcmtSZXNwb25zZSImCgpHZXRSZXF1ZXN0EhgKCGluc3RhbmNlGAEgASgJQgaquxgCEAEiPAoLR2V0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSINCgtMaXN0UmVxdWVzdCI9CgxMaXN0UmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSJECg9HZXRTdGF0ZVJlcXVlc3QSMQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0QgaquxgCCAEiQwoQR2V0U3RhdGVSZXNwb25zZRIvCgVzdGF0ZRgBIAEoDjIgLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlU3RhdGUiRQoRTGlzdFN0YXRlc1JlcXVlc3QSMAoHdGFyZ2V0cxgBIAMoCzIfLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RlZFRhcmdldCKcAQoSTGlzdFN0YXRlc1Jlc3BvbnNlEjoKBWZvdW5kGAEgAygLMisuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFN0YXRlc1Jlc3BvbnNlLkZvdW5kGkoKBUZvdW5kEhAKCGJpcnRoX2lkGAEgASgJEi8KBXN0YXRlGAIgASgOMiAuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTdGF0ZSJECg9HZXRVc2FnZVJlcXVlc3QSMQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0QgaquxgCCAEilgEKEEdldFVzYWdlUmVzcG9uc2USEwoLY3B1X3RpbWVfbXMYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEhMKC2NhY2hlX2J5dGVzGAMgASgEEhIKCmRpc2tfYnl0ZXMYBCABKAQSFQoNcHJvY2Vzc19jb3VudBgFIAEoBBIXCg9mcmVlX2Rpc2tfYnl0ZXMYBiABKAQiRAoQTGlzdFVzYWdlUmVxdWVzdBIwCgd0YXJnZXRzGAEgAygLMh8uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdGVkVGFyZ2V0IqYBChFMaXN0VXNhZ2VSZXNwb25zZRI/CghtZWFzdXJlZBgBIAMoCzItLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RVc2FnZVJlc3BvbnNlLk1lYXN1cmVkGlAKCE1lYXN1cmVkEhAKCGJpcnRoX2lkGAEgASgJEjIKBXVzYWdlGAIgASgLMiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXNwb25zZSJACgtTdG9wUmVxdWVzdBIxCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXRCBqq7GAIIASIOCgxTdG9wUmVzcG9uc2UiUQoMUGF1c2VSZXF1ZXN0EjEKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldEIGqrsYAggBEg4KBm1lbW9yeRgCIAEoCCIPCg1QYXVzZVJlc3BvbnNlInAKDVJlc3VtZVJlcXVlc3QSMQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0QgaquxgCCAESEwoGbWVtb3J5GAIgASgISACIAQESDAoEY2FsbBgDIAEoCUIJCgdfbWVtb3J5Ij8KDlJlc3VtZVJlc3BvbnNlEi0KCGluc3RhbmNlGAEgASgLMhsuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2UikwEKD1NuYXBzaG90UmVxdWVzdBIxCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXRCBqq7GAIIARIYCghzbmFwc2hvdBgCIAEoCUIGqrsYAhABEg4KBm1lbW9yeRgDIAEoCBIRCgllcGhlbWVyYWwYBCABKAgSEAoIdW5saXN0ZWQYBSABKAgiEgoQU25hcHNob3RSZXNwb25zZSKJAQoSRXhwb3J0SW1hZ2VSZXF1ZXN0EisKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldEgAEhoKCHNuYXBzaG90GAMgASgJQgaquxgCEAFIABIMCgRwYXRoGAIgASgJEgwKBGNhbGwYBCABKAlCDgoGb3JpZ2luEgSwuxgBIjkKE0V4cG9ydEltYWdlUmVzcG9uc2USDgoGZGlnZXN0GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAQiFgoUTGlzdFNuYXBzaG90c1JlcXVlc3QiPQoVTGlzdFNuYXBzaG90c1Jlc3BvbnNlEhAKCHNuYXBzaG90GAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAQiMQoVVmVyaWZ5U25hcHNob3RSZXF1ZXN0EhgKCHNuYXBzaG90GAEgASgJQgaquxgCEAEiKQoWVmVyaWZ5U25hcHNob3RSZXNwb25zZRIPCgdwcm9ibGVtGAEgASgJInUKC0RpZmZSZXF1ZXN0EjMKBGZyb20YASABKAsyHS5za2VycnkucnVudGltZS52MS5UcmVlT3JpZ2luQgaquxgCCAESMQoCdG8YAiABKAsyHS5za2VycnkucnVudGltZS52MS5UcmVlT3JpZ2luQgaquxgCCAEiZgoKVHJlZU9yaWdpbhIQCgZyb290ZnMYASABKAlIABIaCghzbmFwc2hvdBgCIAEoCUIGqrsYAhABSAASGgoIaW5zdGFuY2UYAyABKAlCBqq7GAIQAUgAQg4KBm9yaWdpbhIEsLsYASJ6CgxEaWZmUmVzcG9uc2USDAoEcGF0aBgBIAEoDBIpCgZjaGFuZ2UYAiABKA4yGS5za2VycnkucnVudGltZS52MS5DaGFuZ2USMQoGZmllbGRzGAMgAygOMiEuc2tlcnJ5LnJ1bnRpbWUudjEuRGlmZmVyZW50RmllbGQiMQoVRGVsZXRlU25hcHNob3RSZXF1ZXN0EhgKCHNuYXBzaG90GAEgASgJQgaquxgCEAEiGAoWRGVsZXRlU25hcHNob3RSZXNwb25zZSI7CgxXYXRjaFJlcXVlc3QSKwoDcnVuGAEgASgLMhYuc2tlcnJ5LnJ1bnRpbWUudjEuUnVuQgaquxgCCAEiPAoNV2F0Y2hSZXNwb25zZRIrCgNydW4YASABKAsyFi5za2VycnkucnVudGltZS52MS5SdW5CBqq7GAIIASIdCg1DYW5jZWxSZXF1ZXN0EgwKBGNhbGwYASABKAkiHwoOQ2FuY2VsUmVzcG9uc2USDQoFZm91bmQYASABKAgiZgoHRmFpbHVyZRIsCgRjb2RlGAEgASgOMh4uc2tlcnJ5LnJ1bnRpbWUudjEuRmFpbHVyZUNvZGUSLQoIb2JzdGFjbGUYAiABKAsyGy5za2VycnkucnVudGltZS52MS5PYnN0YWNsZSJNCghPYnN0YWNsZRIMCgRraW5kGAEgASgJEjMKB3Byb2Nlc3MYAiABKAsyIi5za2VycnkucnVudGltZS52MS5PYnNlcnZlZFByb2Nlc3MiLwoPT2JzZXJ2ZWRQcm9jZXNzEgsKA3BpZBgBIAEoDRIPCgdjb21tYW5kGAIgASgJKoIBCg1JbnN0YW5jZVN0YXRlEh4KGklOU1RBTkNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWSU5TVEFOQ0VfU1RBVEVfUlVOTklORxABEhkKFUlOU1RBTkNFX1NUQVRFX1BBVVNFRBACEhoKFklOU1RBTkNFX1NUQVRFX1NUT1BQRUQQAypaCgZDaGFuZ2USFgoSQ0hBTkdFX1VOU1BFQ0lGSUVEEAASEAoMQ0hBTkdFX0FEREVEEAESEgoOQ0hBTkdFX1JFTU9WRUQQAhISCg5DSEFOR0VfQ0hBTkdFRBADKqgCCg5EaWZmZXJlbnRGaWVsZBIfChtESUZGRVJFTlRfRklFTERfVU5TUEVDSUZJRUQQABIYChRESUZGRVJFTlRfRklFTERfVFlQRRABEhgKFERJRkZFUkVOVF9GSUVMRF9NT0RFEAISFwoTRElGRkVSRU5UX0ZJRUxEX1VJRBADEhcKE0RJRkZFUkVOVF9GSUVMRF9HSUQQBBIeChpESUZGRVJFTlRfRklFTERfU0laRV9CWVRFUxAFEhoKFkRJRkZFUkVOVF9GSUVMRF9UQVJHRVQQBhIaChZESUZGRVJFTlRfRklFTERfREVWSUNFEAcSGgoWRElGRkVSRU5UX0ZJRUxEX1hBVFRSUxAIEhsKF0RJRkZFUkVOVF9GSUVMRF9DT05URU5UEAkqqQIKC0ZhaWx1cmVDb2RlEhwKGEZBSUxVUkVfQ09ERV9VTlNQRUNJRklFRBAAEhoKFkZBSUxVUkVfQ09ERV9OT1RfRk9VTkQQARIfChtGQUlMVVJFX0NPREVfQUxSRUFEWV9FWElTVFMQAhIcChhGQUlMVVJFX0NPREVfVU5TVVBQT1JURUQQAxIaChZGQUlMVVJFX0NPREVfRVhIQVVTVEVEEAQSHAoYRkFJTFVSRV9DT0RFX1VOQVZBSUxBQkxFEAUSGAoURkFJTFVSRV9DT0RFX1JFRlVTRUQQBhIYChRGQUlMVVJFX0NPREVfREFNQUdFRBAHEhkKFUZBSUxVUkVfQ09ERV9JTlRFUk5BTBAIEhgKFEZBSUxVUkVfQ09ERV9CTE9DS0VEEAkytA0KDlJ1bnRpbWVTZXJ2aWNlElMKCERlc2NyaWJlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXNwb25zZRJNCgZDcmVhdGUSIC5za2VycnkucnVudGltZS52MS5DcmVhdGVSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuQ3JlYXRlUmVzcG9uc2USRAoDR2V0Eh0uc2tlcnJ5LnJ1bnRpbWUudjEuR2V0UmVxdWVzdBoeLnNrZXJyeS5ydW50aW1lLnYxLkdldFJlc3BvbnNlEkkKBExpc3QSHi5za2VycnkucnVudGltZS52MS5MaXN0UmVxdWVzdBofLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RSZXNwb25zZTABElMKCEdldFN0YXRlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0U3RhdGVSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0U3RhdGVSZXNwb25zZRJZCgpMaXN0U3RhdGVzEiQuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFN0YXRlc1JlcXVlc3QaJS5za2VycnkucnVudGltZS52MS5MaXN0U3RhdGVzUmVzcG9uc2USWQoKU2V0TmV0d29yaxIkLnNrZXJyeS5ydW50aW1lLnYxLlNldE5ldHdvcmtSZXF1ZXN0GiUuc2tlcnJ5LnJ1bnRpbWUudjEuU2V0TmV0d29ya1Jlc3BvbnNlElMKCEdldFVzYWdlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXNwb25zZRJWCglMaXN0VXNhZ2USIy5za2VycnkucnVudGltZS52MS5MaXN0VXNhZ2VSZXF1ZXN0GiQuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFVzYWdlUmVzcG9uc2USRwoEU3RvcBIeLnNrZXJyeS5ydW50aW1lLnYxLlN0b3BSZXF1ZXN0Gh8uc2tlcnJ5LnJ1bnRpbWUudjEuU3RvcFJlc3BvbnNlEkoKBVBhdXNlEh8uc2tlcnJ5LnJ1bnRpbWUudjEuUGF1c2VSZXF1ZXN0GiAuc2tlcnJ5LnJ1bnRpbWUudjEuUGF1c2VSZXNwb25zZRJNCgZSZXN1bWUSIC5za2VycnkucnVudGltZS52MS5SZXN1bWVSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuUmVzdW1lUmVzcG9uc2USUwoIU25hcHNob3QSIi5za2VycnkucnVudGltZS52MS5TbmFwc2hvdFJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5TbmFwc2hvdFJlc3BvbnNlElwKC0V4cG9ydEltYWdlEiUuc2tlcnJ5LnJ1bnRpbWUudjEuRXhwb3J0SW1hZ2VSZXF1ZXN0GiYuc2tlcnJ5LnJ1bnRpbWUudjEuRXhwb3J0SW1hZ2VSZXNwb25zZRJkCg1MaXN0U25hcHNob3RzEicuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFNuYXBzaG90c1JlcXVlc3QaKC5za2VycnkucnVudGltZS52MS5MaXN0U25hcHNob3RzUmVzcG9uc2UwARJnCg5WZXJpZnlTbmFwc2hvdBIoLnNrZXJyeS5ydW50aW1lLnYxLlZlcmlmeVNuYXBzaG90UmVxdWVzdBopLnNrZXJyeS5ydW50aW1lLnYxLlZlcmlmeVNuYXBzaG90UmVzcG9uc2UwARJJCgREaWZmEh4uc2tlcnJ5LnJ1bnRpbWUudjEuRGlmZlJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5EaWZmUmVzcG9uc2UwARJlCg5EZWxldGVTbmFwc2hvdBIoLnNrZXJyeS5ydW50aW1lLnYxLkRlbGV0ZVNuYXBzaG90UmVxdWVzdBopLnNrZXJyeS5ydW50aW1lLnYxLkRlbGV0ZVNuYXBzaG90UmVzcG9uc2USTgoFV2F0Y2gSHy5za2VycnkucnVudGltZS52MS5XYXRjaFJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5XYXRjaFJlc3BvbnNlKAEwARJNCgZDYW5jZWwSIC5za2VycnkucnVudGltZS52MS5DYW5jZWxSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuQ2FuY2VsUmVzcG9uc2ViBnByb3RvMw", [file_skerry_bounds_v1_bounds]);
 
 /**
  * One instance. A call for it does not affect a later instance of the same id: it fails with `not_found`.
@@ -38,6 +38,30 @@ export const TargetSchema: GenMessage<Target> = /*@__PURE__*/
   messageDesc(file_skerry_runtime_v1_runtime, 0);
 
 /**
+ * One of several instances, as `Target`. What is no id is left out of the answer, and does not refuse the whole call.
+ *
+ * @generated from message skerry.runtime.v1.ListedTarget
+ */
+export type ListedTarget = Message<"skerry.runtime.v1.ListedTarget"> & {
+  /**
+   * @generated from field: string instance = 1;
+   */
+  instance: string;
+
+  /**
+   * @generated from field: string birth_id = 2;
+   */
+  birthId: string;
+};
+
+/**
+ * Describes the message skerry.runtime.v1.ListedTarget.
+ * Use `create(ListedTargetSchema)` to create a new message.
+ */
+export const ListedTargetSchema: GenMessage<ListedTarget> = /*@__PURE__*/
+  messageDesc(file_skerry_runtime_v1_runtime, 1);
+
+/**
  * One run of an instance, from a start to the next pause or end.
  *
  * @generated from message skerry.runtime.v1.Run
@@ -59,7 +83,7 @@ export type Run = Message<"skerry.runtime.v1.Run"> & {
  * Use `create(RunSchema)` to create a new message.
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 1);
+  messageDesc(file_skerry_runtime_v1_runtime, 2);
 
 /**
  * @generated from message skerry.runtime.v1.Instance
@@ -91,7 +115,7 @@ export type Instance = Message<"skerry.runtime.v1.Instance"> & {
  * Use `create(InstanceSchema)` to create a new message.
  */
 export const InstanceSchema: GenMessage<Instance> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 2);
+  messageDesc(file_skerry_runtime_v1_runtime, 3);
 
 /**
  * Absolute paths on the host of the runtime.
@@ -115,7 +139,7 @@ export type AgentSockets = Message<"skerry.runtime.v1.AgentSockets"> & {
  * Use `create(AgentSocketsSchema)` to create a new message.
  */
 export const AgentSocketsSchema: GenMessage<AgentSockets> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 3);
+  messageDesc(file_skerry_runtime_v1_runtime, 4);
 
 /**
  * @generated from message skerry.runtime.v1.DescribeRequest
@@ -128,7 +152,7 @@ export type DescribeRequest = Message<"skerry.runtime.v1.DescribeRequest"> & {
  * Use `create(DescribeRequestSchema)` to create a new message.
  */
 export const DescribeRequestSchema: GenMessage<DescribeRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 4);
+  messageDesc(file_skerry_runtime_v1_runtime, 5);
 
 /**
  * @generated from message skerry.runtime.v1.DescribeResponse
@@ -150,7 +174,7 @@ export type DescribeResponse = Message<"skerry.runtime.v1.DescribeResponse"> & {
  * Use `create(DescribeResponseSchema)` to create a new message.
  */
 export const DescribeResponseSchema: GenMessage<DescribeResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 5);
+  messageDesc(file_skerry_runtime_v1_runtime, 6);
 
 /**
  * @generated from message skerry.runtime.v1.Features
@@ -199,7 +223,7 @@ export type Features = Message<"skerry.runtime.v1.Features"> & {
  * Use `create(FeaturesSchema)` to create a new message.
  */
 export const FeaturesSchema: GenMessage<Features> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 6);
+  messageDesc(file_skerry_runtime_v1_runtime, 7);
 
 /**
  * @generated from message skerry.runtime.v1.Features.Kept
@@ -221,7 +245,7 @@ export type Features_Kept = Message<"skerry.runtime.v1.Features.Kept"> & {
  * Use `create(Features_KeptSchema)` to create a new message.
  */
 export const Features_KeptSchema: GenMessage<Features_Kept> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 6, 0);
+  messageDesc(file_skerry_runtime_v1_runtime, 7, 0);
 
 /**
  * @generated from message skerry.runtime.v1.Features.EnforcedLimits
@@ -253,7 +277,7 @@ export type Features_EnforcedLimits = Message<"skerry.runtime.v1.Features.Enforc
  * Use `create(Features_EnforcedLimitsSchema)` to create a new message.
  */
 export const Features_EnforcedLimitsSchema: GenMessage<Features_EnforcedLimits> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 6, 1);
+  messageDesc(file_skerry_runtime_v1_runtime, 7, 1);
 
 /**
  * @generated from message skerry.runtime.v1.CreateRequest
@@ -277,7 +301,7 @@ export type CreateRequest = Message<"skerry.runtime.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 7);
+  messageDesc(file_skerry_runtime_v1_runtime, 8);
 
 /**
  * @generated from message skerry.runtime.v1.InstanceSpec
@@ -335,7 +359,7 @@ export type InstanceSpec = Message<"skerry.runtime.v1.InstanceSpec"> & {
  * Use `create(InstanceSpecSchema)` to create a new message.
  */
 export const InstanceSpecSchema: GenMessage<InstanceSpec> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 8);
+  messageDesc(file_skerry_runtime_v1_runtime, 9);
 
 /**
  * @generated from message skerry.runtime.v1.InstanceSpec.Limits
@@ -367,7 +391,7 @@ export type InstanceSpec_Limits = Message<"skerry.runtime.v1.InstanceSpec.Limits
  * Use `create(InstanceSpec_LimitsSchema)` to create a new message.
  */
 export const InstanceSpec_LimitsSchema: GenMessage<InstanceSpec_Limits> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 8, 0);
+  messageDesc(file_skerry_runtime_v1_runtime, 9, 0);
 
 /**
  * @generated from message skerry.runtime.v1.CreateResponse
@@ -384,7 +408,7 @@ export type CreateResponse = Message<"skerry.runtime.v1.CreateResponse"> & {
  * Use `create(CreateResponseSchema)` to create a new message.
  */
 export const CreateResponseSchema: GenMessage<CreateResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 9);
+  messageDesc(file_skerry_runtime_v1_runtime, 10);
 
 /**
  * @generated from message skerry.runtime.v1.SetNetworkRequest
@@ -408,7 +432,7 @@ export type SetNetworkRequest = Message<"skerry.runtime.v1.SetNetworkRequest"> &
  * Use `create(SetNetworkRequestSchema)` to create a new message.
  */
 export const SetNetworkRequestSchema: GenMessage<SetNetworkRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 10);
+  messageDesc(file_skerry_runtime_v1_runtime, 11);
 
 /**
  * @generated from message skerry.runtime.v1.SetNetworkResponse
@@ -421,7 +445,7 @@ export type SetNetworkResponse = Message<"skerry.runtime.v1.SetNetworkResponse">
  * Use `create(SetNetworkResponseSchema)` to create a new message.
  */
 export const SetNetworkResponseSchema: GenMessage<SetNetworkResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 11);
+  messageDesc(file_skerry_runtime_v1_runtime, 12);
 
 /**
  * @generated from message skerry.runtime.v1.GetRequest
@@ -438,7 +462,7 @@ export type GetRequest = Message<"skerry.runtime.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 12);
+  messageDesc(file_skerry_runtime_v1_runtime, 13);
 
 /**
  * @generated from message skerry.runtime.v1.GetResponse
@@ -455,7 +479,7 @@ export type GetResponse = Message<"skerry.runtime.v1.GetResponse"> & {
  * Use `create(GetResponseSchema)` to create a new message.
  */
 export const GetResponseSchema: GenMessage<GetResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 13);
+  messageDesc(file_skerry_runtime_v1_runtime, 14);
 
 /**
  * @generated from message skerry.runtime.v1.ListRequest
@@ -468,7 +492,7 @@ export type ListRequest = Message<"skerry.runtime.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 14);
+  messageDesc(file_skerry_runtime_v1_runtime, 15);
 
 /**
  * @generated from message skerry.runtime.v1.ListResponse
@@ -485,7 +509,7 @@ export type ListResponse = Message<"skerry.runtime.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 15);
+  messageDesc(file_skerry_runtime_v1_runtime, 16);
 
 /**
  * @generated from message skerry.runtime.v1.GetStateRequest
@@ -502,7 +526,7 @@ export type GetStateRequest = Message<"skerry.runtime.v1.GetStateRequest"> & {
  * Use `create(GetStateRequestSchema)` to create a new message.
  */
 export const GetStateRequestSchema: GenMessage<GetStateRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 16);
+  messageDesc(file_skerry_runtime_v1_runtime, 17);
 
 /**
  * @generated from message skerry.runtime.v1.GetStateResponse
@@ -519,16 +543,16 @@ export type GetStateResponse = Message<"skerry.runtime.v1.GetStateResponse"> & {
  * Use `create(GetStateResponseSchema)` to create a new message.
  */
 export const GetStateResponseSchema: GenMessage<GetStateResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 17);
+  messageDesc(file_skerry_runtime_v1_runtime, 18);
 
 /**
  * @generated from message skerry.runtime.v1.ListStatesRequest
  */
 export type ListStatesRequest = Message<"skerry.runtime.v1.ListStatesRequest"> & {
   /**
-   * @generated from field: repeated skerry.runtime.v1.Target targets = 1;
+   * @generated from field: repeated skerry.runtime.v1.ListedTarget targets = 1;
    */
-  targets: Target[];
+  targets: ListedTarget[];
 };
 
 /**
@@ -536,7 +560,7 @@ export type ListStatesRequest = Message<"skerry.runtime.v1.ListStatesRequest"> &
  * Use `create(ListStatesRequestSchema)` to create a new message.
  */
 export const ListStatesRequestSchema: GenMessage<ListStatesRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 18);
+  messageDesc(file_skerry_runtime_v1_runtime, 19);
 
 /**
  * @generated from message skerry.runtime.v1.ListStatesResponse
@@ -553,7 +577,7 @@ export type ListStatesResponse = Message<"skerry.runtime.v1.ListStatesResponse">
  * Use `create(ListStatesResponseSchema)` to create a new message.
  */
 export const ListStatesResponseSchema: GenMessage<ListStatesResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 19);
+  messageDesc(file_skerry_runtime_v1_runtime, 20);
 
 /**
  * @generated from message skerry.runtime.v1.ListStatesResponse.Found
@@ -575,7 +599,7 @@ export type ListStatesResponse_Found = Message<"skerry.runtime.v1.ListStatesResp
  * Use `create(ListStatesResponse_FoundSchema)` to create a new message.
  */
 export const ListStatesResponse_FoundSchema: GenMessage<ListStatesResponse_Found> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 19, 0);
+  messageDesc(file_skerry_runtime_v1_runtime, 20, 0);
 
 /**
  * @generated from message skerry.runtime.v1.GetUsageRequest
@@ -592,7 +616,7 @@ export type GetUsageRequest = Message<"skerry.runtime.v1.GetUsageRequest"> & {
  * Use `create(GetUsageRequestSchema)` to create a new message.
  */
 export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 20);
+  messageDesc(file_skerry_runtime_v1_runtime, 21);
 
 /**
  * @generated from message skerry.runtime.v1.GetUsageResponse
@@ -634,16 +658,16 @@ export type GetUsageResponse = Message<"skerry.runtime.v1.GetUsageResponse"> & {
  * Use `create(GetUsageResponseSchema)` to create a new message.
  */
 export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 21);
+  messageDesc(file_skerry_runtime_v1_runtime, 22);
 
 /**
  * @generated from message skerry.runtime.v1.ListUsageRequest
  */
 export type ListUsageRequest = Message<"skerry.runtime.v1.ListUsageRequest"> & {
   /**
-   * @generated from field: repeated skerry.runtime.v1.Target targets = 1;
+   * @generated from field: repeated skerry.runtime.v1.ListedTarget targets = 1;
    */
-  targets: Target[];
+  targets: ListedTarget[];
 };
 
 /**
@@ -651,7 +675,7 @@ export type ListUsageRequest = Message<"skerry.runtime.v1.ListUsageRequest"> & {
  * Use `create(ListUsageRequestSchema)` to create a new message.
  */
 export const ListUsageRequestSchema: GenMessage<ListUsageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 22);
+  messageDesc(file_skerry_runtime_v1_runtime, 23);
 
 /**
  * @generated from message skerry.runtime.v1.ListUsageResponse
@@ -668,7 +692,7 @@ export type ListUsageResponse = Message<"skerry.runtime.v1.ListUsageResponse"> &
  * Use `create(ListUsageResponseSchema)` to create a new message.
  */
 export const ListUsageResponseSchema: GenMessage<ListUsageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 23);
+  messageDesc(file_skerry_runtime_v1_runtime, 24);
 
 /**
  * @generated from message skerry.runtime.v1.ListUsageResponse.Measured
@@ -690,7 +714,7 @@ export type ListUsageResponse_Measured = Message<"skerry.runtime.v1.ListUsageRes
  * Use `create(ListUsageResponse_MeasuredSchema)` to create a new message.
  */
 export const ListUsageResponse_MeasuredSchema: GenMessage<ListUsageResponse_Measured> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 23, 0);
+  messageDesc(file_skerry_runtime_v1_runtime, 24, 0);
 
 /**
  * @generated from message skerry.runtime.v1.StopRequest
@@ -707,7 +731,7 @@ export type StopRequest = Message<"skerry.runtime.v1.StopRequest"> & {
  * Use `create(StopRequestSchema)` to create a new message.
  */
 export const StopRequestSchema: GenMessage<StopRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 24);
+  messageDesc(file_skerry_runtime_v1_runtime, 25);
 
 /**
  * @generated from message skerry.runtime.v1.StopResponse
@@ -720,7 +744,7 @@ export type StopResponse = Message<"skerry.runtime.v1.StopResponse"> & {
  * Use `create(StopResponseSchema)` to create a new message.
  */
 export const StopResponseSchema: GenMessage<StopResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 25);
+  messageDesc(file_skerry_runtime_v1_runtime, 26);
 
 /**
  * @generated from message skerry.runtime.v1.PauseRequest
@@ -742,7 +766,7 @@ export type PauseRequest = Message<"skerry.runtime.v1.PauseRequest"> & {
  * Use `create(PauseRequestSchema)` to create a new message.
  */
 export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 26);
+  messageDesc(file_skerry_runtime_v1_runtime, 27);
 
 /**
  * @generated from message skerry.runtime.v1.PauseResponse
@@ -755,7 +779,7 @@ export type PauseResponse = Message<"skerry.runtime.v1.PauseResponse"> & {
  * Use `create(PauseResponseSchema)` to create a new message.
  */
 export const PauseResponseSchema: GenMessage<PauseResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 27);
+  messageDesc(file_skerry_runtime_v1_runtime, 28);
 
 /**
  * @generated from message skerry.runtime.v1.ResumeRequest
@@ -786,7 +810,7 @@ export type ResumeRequest = Message<"skerry.runtime.v1.ResumeRequest"> & {
  * Use `create(ResumeRequestSchema)` to create a new message.
  */
 export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 28);
+  messageDesc(file_skerry_runtime_v1_runtime, 29);
 
 /**
  * @generated from message skerry.runtime.v1.ResumeResponse
@@ -803,7 +827,7 @@ export type ResumeResponse = Message<"skerry.runtime.v1.ResumeResponse"> & {
  * Use `create(ResumeResponseSchema)` to create a new message.
  */
 export const ResumeResponseSchema: GenMessage<ResumeResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 29);
+  messageDesc(file_skerry_runtime_v1_runtime, 30);
 
 /**
  * @generated from message skerry.runtime.v1.SnapshotRequest
@@ -840,7 +864,7 @@ export type SnapshotRequest = Message<"skerry.runtime.v1.SnapshotRequest"> & {
  * Use `create(SnapshotRequestSchema)` to create a new message.
  */
 export const SnapshotRequestSchema: GenMessage<SnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 30);
+  messageDesc(file_skerry_runtime_v1_runtime, 31);
 
 /**
  * @generated from message skerry.runtime.v1.SnapshotResponse
@@ -853,7 +877,7 @@ export type SnapshotResponse = Message<"skerry.runtime.v1.SnapshotResponse"> & {
  * Use `create(SnapshotResponseSchema)` to create a new message.
  */
 export const SnapshotResponseSchema: GenMessage<SnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 31);
+  messageDesc(file_skerry_runtime_v1_runtime, 32);
 
 /**
  * @generated from message skerry.runtime.v1.ExportImageRequest
@@ -896,7 +920,7 @@ export type ExportImageRequest = Message<"skerry.runtime.v1.ExportImageRequest">
  * Use `create(ExportImageRequestSchema)` to create a new message.
  */
 export const ExportImageRequestSchema: GenMessage<ExportImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 32);
+  messageDesc(file_skerry_runtime_v1_runtime, 33);
 
 /**
  * @generated from message skerry.runtime.v1.ExportImageResponse
@@ -918,7 +942,7 @@ export type ExportImageResponse = Message<"skerry.runtime.v1.ExportImageResponse
  * Use `create(ExportImageResponseSchema)` to create a new message.
  */
 export const ExportImageResponseSchema: GenMessage<ExportImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 33);
+  messageDesc(file_skerry_runtime_v1_runtime, 34);
 
 /**
  * @generated from message skerry.runtime.v1.ListSnapshotsRequest
@@ -931,7 +955,7 @@ export type ListSnapshotsRequest = Message<"skerry.runtime.v1.ListSnapshotsReque
  * Use `create(ListSnapshotsRequestSchema)` to create a new message.
  */
 export const ListSnapshotsRequestSchema: GenMessage<ListSnapshotsRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 34);
+  messageDesc(file_skerry_runtime_v1_runtime, 35);
 
 /**
  * @generated from message skerry.runtime.v1.ListSnapshotsResponse
@@ -953,7 +977,7 @@ export type ListSnapshotsResponse = Message<"skerry.runtime.v1.ListSnapshotsResp
  * Use `create(ListSnapshotsResponseSchema)` to create a new message.
  */
 export const ListSnapshotsResponseSchema: GenMessage<ListSnapshotsResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 35);
+  messageDesc(file_skerry_runtime_v1_runtime, 36);
 
 /**
  * @generated from message skerry.runtime.v1.VerifySnapshotRequest
@@ -970,7 +994,7 @@ export type VerifySnapshotRequest = Message<"skerry.runtime.v1.VerifySnapshotReq
  * Use `create(VerifySnapshotRequestSchema)` to create a new message.
  */
 export const VerifySnapshotRequestSchema: GenMessage<VerifySnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 36);
+  messageDesc(file_skerry_runtime_v1_runtime, 37);
 
 /**
  * A difference from the time when the snapshot was made, in words.
@@ -989,7 +1013,7 @@ export type VerifySnapshotResponse = Message<"skerry.runtime.v1.VerifySnapshotRe
  * Use `create(VerifySnapshotResponseSchema)` to create a new message.
  */
 export const VerifySnapshotResponseSchema: GenMessage<VerifySnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 37);
+  messageDesc(file_skerry_runtime_v1_runtime, 38);
 
 /**
  * @generated from message skerry.runtime.v1.DiffRequest
@@ -1011,7 +1035,7 @@ export type DiffRequest = Message<"skerry.runtime.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 38);
+  messageDesc(file_skerry_runtime_v1_runtime, 39);
 
 /**
  * @generated from message skerry.runtime.v1.TreeOrigin
@@ -1046,7 +1070,7 @@ export type TreeOrigin = Message<"skerry.runtime.v1.TreeOrigin"> & {
  * Use `create(TreeOriginSchema)` to create a new message.
  */
 export const TreeOriginSchema: GenMessage<TreeOrigin> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 39);
+  messageDesc(file_skerry_runtime_v1_runtime, 40);
 
 /**
  * @generated from message skerry.runtime.v1.DiffResponse
@@ -1077,7 +1101,7 @@ export type DiffResponse = Message<"skerry.runtime.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 40);
+  messageDesc(file_skerry_runtime_v1_runtime, 41);
 
 /**
  * @generated from message skerry.runtime.v1.DeleteSnapshotRequest
@@ -1094,7 +1118,7 @@ export type DeleteSnapshotRequest = Message<"skerry.runtime.v1.DeleteSnapshotReq
  * Use `create(DeleteSnapshotRequestSchema)` to create a new message.
  */
 export const DeleteSnapshotRequestSchema: GenMessage<DeleteSnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 41);
+  messageDesc(file_skerry_runtime_v1_runtime, 42);
 
 /**
  * @generated from message skerry.runtime.v1.DeleteSnapshotResponse
@@ -1107,7 +1131,7 @@ export type DeleteSnapshotResponse = Message<"skerry.runtime.v1.DeleteSnapshotRe
  * Use `create(DeleteSnapshotResponseSchema)` to create a new message.
  */
 export const DeleteSnapshotResponseSchema: GenMessage<DeleteSnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 42);
+  messageDesc(file_skerry_runtime_v1_runtime, 43);
 
 /**
  * @generated from message skerry.runtime.v1.WatchRequest
@@ -1124,7 +1148,7 @@ export type WatchRequest = Message<"skerry.runtime.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 43);
+  messageDesc(file_skerry_runtime_v1_runtime, 44);
 
 /**
  * @generated from message skerry.runtime.v1.WatchResponse
@@ -1141,7 +1165,7 @@ export type WatchResponse = Message<"skerry.runtime.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 44);
+  messageDesc(file_skerry_runtime_v1_runtime, 45);
 
 /**
  * @generated from message skerry.runtime.v1.CancelRequest
@@ -1158,7 +1182,7 @@ export type CancelRequest = Message<"skerry.runtime.v1.CancelRequest"> & {
  * Use `create(CancelRequestSchema)` to create a new message.
  */
 export const CancelRequestSchema: GenMessage<CancelRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 45);
+  messageDesc(file_skerry_runtime_v1_runtime, 46);
 
 /**
  * @generated from message skerry.runtime.v1.CancelResponse
@@ -1177,7 +1201,7 @@ export type CancelResponse = Message<"skerry.runtime.v1.CancelResponse"> & {
  * Use `create(CancelResponseSchema)` to create a new message.
  */
 export const CancelResponseSchema: GenMessage<CancelResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 46);
+  messageDesc(file_skerry_runtime_v1_runtime, 47);
 
 /**
  * The detail of an error that the driver threw. The error contains the message.
@@ -1203,7 +1227,7 @@ export type Failure = Message<"skerry.runtime.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 47);
+  messageDesc(file_skerry_runtime_v1_runtime, 48);
 
 /**
  * @generated from message skerry.runtime.v1.Obstacle
@@ -1229,7 +1253,7 @@ export type Obstacle = Message<"skerry.runtime.v1.Obstacle"> & {
  * Use `create(ObstacleSchema)` to create a new message.
  */
 export const ObstacleSchema: GenMessage<Obstacle> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 48);
+  messageDesc(file_skerry_runtime_v1_runtime, 49);
 
 /**
  * @generated from message skerry.runtime.v1.ObservedProcess
@@ -1251,7 +1275,7 @@ export type ObservedProcess = Message<"skerry.runtime.v1.ObservedProcess"> & {
  * Use `create(ObservedProcessSchema)` to create a new message.
  */
 export const ObservedProcessSchema: GenMessage<ObservedProcess> = /*@__PURE__*/
-  messageDesc(file_skerry_runtime_v1_runtime, 49);
+  messageDesc(file_skerry_runtime_v1_runtime, 50);
 
 /**
  * @generated from enum skerry.runtime.v1.InstanceState
