@@ -50,14 +50,14 @@ const maxInterimAnswers = 100;
  * complete one.
  */
 export const forward = (exchange: Exchange): void => {
-  const { request, response, client, target, run, checked } = exchange;
+  const { request, response, client, target, run, checked, passed } = exchange;
   const upstream = httpRequest({
     agent: run.agent,
     // Identifies connections in the HTTP agent; it is not resolved.
     host: 'sandbox',
     port: target.port,
     method: request.method,
-    path: checked?.url ?? request.url,
+    path: checked?.url ?? passed?.url ?? request.url,
     headers: toRequestHeaders(exchange),
     maxHeaderSize: maxHeaderBytes,
   });

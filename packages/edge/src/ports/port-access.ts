@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { ACCESS_TOKEN, isSameSecret } from '@skerry/contract/agent-access';
 import { type PortAccess, TRAFFIC_TOKEN } from '@skerry/contract/directory';
 import type { Target } from '../target.ts';
-import { type Exchange, exchangeLink, readCookies } from './port-link.ts';
+import { type Exchange, exchangeLink, readCookies, withoutLink } from './port-link.ts';
 
 /** How a request to a port of a sandbox is forwarded. */
 export interface PortRequest {
@@ -10,6 +10,8 @@ export interface PortRequest {
   readonly withheld: ReadonlySet<string>;
   /** Headers for it, name and value in turn. */
   readonly added: readonly string[];
+  /** Its address, if that is another one than the client's. */
+  readonly url?: string | undefined;
 }
 
 /** What becomes of a request to a port. */
@@ -40,6 +42,7 @@ export const decidePortRequest = (
   const mask = maskHost.replaceAll(`\${PORT}`, String(target.port));
   const names = ['Host', mask, 'X-Forwarded-Host', request.headers.host ?? ''];
   const passed = {
+    ...decided.passed,
     withheld: new Set([...withheld, 'host', 'x-forwarded-host']),
     added: [...added, ...names],
   };
@@ -64,7 +67,7 @@ const decidePrivate = (
       ...(cookies.hasTickets ? ['cookie'] : []),
     ];
     const added = cookies.hasTickets && cookies.others !== '' ? ['Cookie', cookies.others] : [];
-    return { kind: 'passed', passed: { withheld: new Set(withheld), added } };
+    return { kind: 'passed', passed: { withheld: new Set(withheld), added, url: withoutLink(request) } };
   }
   return { kind: 'refused', message: `The ports of the sandbox are private: ${toProblem(request, link)}` };
 };

@@ -109,6 +109,16 @@ describe('the cookie of a link', () => {
     expect(JSON.stringify(seen.map(({ rawHeaders }) => rawHeaders))).not.toContain(ticket);
   });
 
+  it('hides a link from the program that does not open the port, or is of a request with a body', async () => {
+    const [expired, valid] = [sign({ inSeconds: -1 }), sign()];
+    const cookie = `skerry_link=${valid}`;
+    expect(await open(`/a?skerry_link=${expired}&x=1`, { cookie })).toMatchObject({ status: 200 });
+    expect(await ask({ ...own, cookie }, { path: `/b?skerry_link=${valid}`, method: 'POST' })).toMatchObject({
+      status: 200,
+    });
+    expect(seen.map(({ url }) => url)).toEqual(['/a?x=1', '/b']);
+  });
+
   it('is not hidden by one that another sandbox sets for the domain', async () => {
     const cookie = `skerry_link=${sign({ key: 'x' })}; skerry_link=${sign()}`;
     expect(await ask({ ...own, cookie })).toMatchObject({ status: 200 });

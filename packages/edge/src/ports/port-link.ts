@@ -43,19 +43,29 @@ export const exchangeLink = (
 ): Exchange | 'invalid' | undefined => {
   // A body would be lost in the redirect.
   if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
-  const [path, query] = splitOnce(request.url ?? '/', '?');
-  const pairs = query.split('&');
-  const isOurs = (pair: string): boolean => pair.startsWith(`${name}=`);
-  const ticket = pairs.find(isOurs)?.slice(name.length + 1);
+  const { path, ticket, rest } = splitLink(request);
   if (ticket === undefined) return undefined;
   const seconds = readLifetime(ticket, port);
   if (seconds === undefined) return 'invalid';
-  const rest = pairs.filter((pair) => !isOurs(pair)).join('&');
   // Two slashes, or one and a backslash, would begin the name of another host.
   const location = `/${path.replace(/^[/\\]+/, '')}${rest === '' ? '' : `?${rest}`}`;
   const isSecured = isOverTls(request);
   const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecured ? '; Secure' : ''}`;
   return { location, cookie: `${isSecured ? securedName : name}=${ticket}; ${attributes}` };
+};
+
+/** The address of a request without a link, which the program inside has no use for. Undefined for a request without one. */
+export const withoutLink = (request: IncomingMessage): string | undefined => {
+  const { path, ticket, rest } = splitLink(request);
+  return ticket === undefined ? undefined : `${path}${rest === '' ? '' : `?${rest}`}`;
+};
+
+const splitLink = ({ url = '/' }: IncomingMessage) => {
+  const [path, query] = splitOnce(url, '?');
+  const pairs = query.split('&');
+  const isOurs = (pair: string): boolean => pair.startsWith(`${name}=`);
+  const ticket = pairs.find(isOurs)?.slice(name.length + 1);
+  return { path, ticket, rest: pairs.filter((pair) => !isOurs(pair)).join('&') };
 };
 
 /** The cookies of a request, apart from those of links. */

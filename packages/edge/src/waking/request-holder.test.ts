@@ -195,6 +195,14 @@ describe('a browser that opens a page of a paused sandbox', () => {
     expect(page).not.toContain('http-equiv');
   });
 
+  it('waits as others do when it does not ask for a page', async () => {
+    const paused = pause();
+    const answer = ask({ host: host(3000), 'user-agent': 'Mozilla/5.0 (compatible)', accept: '*/*' });
+    await expect.poll(paused.wakes).toBe(1);
+    await paused.run();
+    expect(await answer).toMatchObject({ status: 200 });
+  });
+
   it('waits as others do when it sends a form or its script asks', async () => {
     const paused = pause();
     const form = ask({ host: host(3000), ...browser }, { method: 'POST' }, 'a=b');

@@ -107,7 +107,7 @@ export const createRequestHolder = (options: RequestHolderOptions): RequestHolde
         return 'answered';
       }
       onHeld(request);
-      const isPage = !isUpgrade && request.method === 'GET' && isNavigation(request);
+      const isPage = !isUpgrade && request.method === 'GET' && isNavigation(request) && asksForPage(request);
       const page = isPage ? openWaitingPage(response, target) : undefined;
       try {
         await wait(held, dormant);
@@ -132,6 +132,10 @@ export const createRequestHolder = (options: RequestHolderOptions): RequestHolde
     },
   };
 };
+
+/** Programs that call themselves a browser take anything. */
+const asksForPage = ({ headers }: IncomingMessage): boolean =>
+  headers['sec-fetch-mode'] === 'navigate' || /\btext\/html\b/i.test(headers.accept ?? '');
 
 type Refusal = Omit<EdgeError, 'target'>;
 

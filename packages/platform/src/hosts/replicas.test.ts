@@ -103,7 +103,9 @@ describe('several servers', () => {
     const refused = { code: 'internal', headers: { 'Retry-After': '1' } };
     await expect(wakeAt(two)).rejects.toMatchObject(refused);
     await expect(wakeAt(one)).rejects.toMatchObject(refused);
-    for (const { plane } of [one, two]) expect(plane.waker.problemOf(id)).toContain('1 attempt');
+    const { startedAt = 0 } = (await servers.store.findSandbox(id)) ?? {};
+    for (const { plane } of [one, two])
+      expect(plane.waker.problemOf({ id, startedAt })).toContain('1 attempt');
     for (const { manual } of [one, two]) manual.advance(1_000);
     await Promise.all([one, two, two].map(wakeAt));
     expect(runtime.log.filter((line) => line.startsWith('resume '))).toHaveLength(2);

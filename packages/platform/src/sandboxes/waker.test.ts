@@ -166,7 +166,7 @@ describe('a wake that another server has sent here', () => {
     await expect.poll(() => calls.map(({ isForwarded }) => isForwarded)).toEqual([true, false]);
     calls[1]?.end.resolve();
     await Promise.all(own);
-    expect([waking.problemOf(id), lines]).toEqual([undefined, []]);
+    expect([waking.problemOf((await fixture.rowOf(id)) as SandboxRow), lines]).toEqual([undefined, []]);
   });
 
   it('and cannot start makes all wait for the next attempt', async () => {
@@ -216,14 +216,27 @@ describe('a sandbox that cannot start', () => {
     const { id, waker, advance } = await failing();
     fixture.runtime.fail('resume', broken());
     await expect(waker.wake(id)).rejects.toThrow();
-    expect(waker.problemOf(id)).toMatch(/^traffic could not resume it \(1 attempt\): .*resume the sandbox/);
+    expect(waker.problemOf((await fixture.rowOf(id)) as SandboxRow)).toMatch(
+      /^traffic could not resume it \(1 attempt\): .*resume the sandbox/,
+    );
     advance(1_000);
     await waker.wake(id);
-    expect(waker.problemOf(id)).toBeUndefined();
+    expect(waker.problemOf((await fixture.rowOf(id)) as SandboxRow)).toBeUndefined();
     await fixture.plane.pauser.pause(id, 'memory');
     fixture.runtime.fail('resume', broken());
     await expect(waker.wake(id)).rejects.toMatchObject({ headers: { 'Retry-After': '1' } });
     advance(601_001);
-    expect(waker.problemOf(id)).toBeUndefined();
+    expect(waker.problemOf((await fixture.rowOf(id)) as SandboxRow)).toBeUndefined();
+  });
+
+  it('has none on record any more, and no pause, after a call of the API has resumed it', async () => {
+    const { id, waker } = await failing();
+    fixture.runtime.fail('resume', broken());
+    await expect(waker.wake(id)).rejects.toThrow();
+    await fixture.plane.resumer.resume(id, { timeoutMs: 60_000, memory: true });
+    expect(waker.problemOf((await fixture.rowOf(id)) as SandboxRow)).toBeUndefined();
+    await fixture.plane.pauser.pause(id, 'memory');
+    await (await waker.find(id))?.wake(signal);
+    expect((await fixture.rowOf(id))?.state).toBe('running');
   });
 });

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
 import type { ConnectAt } from '../http/connect-at.ts';
 import type { Log } from '../log.ts';
+import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { toAccessToken, toPortAccess } from '../tokens.ts';
 import type { Resumer } from './resumer.ts';
@@ -17,7 +18,7 @@ export interface Waker {
   /** Resumes like `wake` of a `Dormant`, also for another server that has sent the call here. */
   wake(id: string, options?: { isForwarded?: boolean }): Promise<void>;
   /** Why the last attempt failed, until one succeeds or the failure is long ago. Text for a person. */
-  problemOf(id: string): string | undefined;
+  problemOf(sandbox: Pick<SandboxRow, 'id' | 'startedAt'>): string | undefined;
 }
 
 export interface WakerOptions {
@@ -36,6 +37,8 @@ interface Failure {
   /** How many of them make the pause longer. */
   grown: number;
   error: ApiError;
+  /** The start of the last run before; undefined when it could not be read. A later run ends all this. */
+  startedAt: number | undefined;
   /** No attempt begins before. */
   nextAt: number;
 }
@@ -70,7 +73,22 @@ export const createWaker = (options: WakerOptions): Waker => {
     }
   };
 
-  const note = (id: string, error: ApiError): void => {
+  /** The failure of a sandbox, unless it has run since, as after a call of the API. */
+  const failureOf = ({ id, startedAt }: Pick<SandboxRow, 'id' | 'startedAt'>): Failure | undefined => {
+    const failure = failures.get(id);
+    if (failure?.startedAt !== undefined && failure.startedAt !== startedAt) failures.delete(id);
+    return failures.get(id);
+  };
+
+  /** The database may be what has failed. */
+  const findStart = (id: string): Promise<number | undefined> =>
+    store.findSandbox(id).then(
+      (row) => row?.startedAt,
+      () => undefined,
+    );
+
+  const note = async (id: string, error: ApiError): Promise<void> => {
+    const startedAt = await findStart(id);
     const now = clock.elapsed();
     for (const [one, { nextAt }] of failures) if (now > nextAt + KEPT_MS) failures.delete(one);
     // What is over by itself, or cost nothing but a look, is no reason to wait longer each time.
@@ -81,7 +99,7 @@ export const createWaker = (options: WakerOptions): Waker => {
     const grows = error.code !== 'resource_exhausted';
     const grown = known.grown + (grows ? 1 : 0);
     const pauseMs = grows ? Math.min(FIRST_PAUSE_MS * 2 ** (grown - 1), LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
-    failures.set(id, { count, grown, error, nextAt: now + pauseMs });
+    failures.set(id, { count, grown, error, startedAt, nextAt: now + pauseMs });
     log.warn('traffic could not resume a sandbox', { sandboxId: id, attempts: count, pauseMs, error });
   };
 
@@ -91,7 +109,7 @@ export const createWaker = (options: WakerOptions): Waker => {
       failures.delete(id);
     } catch (thrown) {
       const error = toApiError(thrown);
-      if (!isForwarded || !isUnavailable(error)) note(id, error);
+      if (!isForwarded || !isUnavailable(error)) await note(id, error);
       throw withPause(error, failures.get(id), clock.elapsed());
     } finally {
       (isForwarded ? attemptsHere : attempts).delete(id);
@@ -121,6 +139,7 @@ export const createWaker = (options: WakerOptions): Waker => {
       const row = await store.findSandbox(id);
       if (row === undefined || row.wakeMs === null) return undefined;
       if (row.state !== 'running' && !isWakeable(row)) return undefined;
+      failureOf(row);
       return {
         ...(row.secure && { accessToken: toAccessToken(secret, id) }),
         ports: toPortAccess(secret, row),
@@ -128,8 +147,8 @@ export const createWaker = (options: WakerOptions): Waker => {
       };
     },
     wake,
-    problemOf: (id) => {
-      const failure = failures.get(id);
+    problemOf: (sandbox) => {
+      const failure = failureOf(sandbox);
       if (failure === undefined || clock.elapsed() > failure.nextAt + KEPT_MS) return undefined;
       const { count, error } = failure;
       return `traffic could not resume it (${count} ${count === 1 ? 'attempt' : 'attempts'}): ${error.message}`;

@@ -20,18 +20,14 @@ export const createExplainHandler = ({
   waker,
 }: Context): Pick<PlatformHandlers, 'GET /skerry/v1/sandboxes/{sandboxID}/explanation'> => ({
   'GET /skerry/v1/sandboxes/{sandboxID}/explanation': async ({ params }) => {
-    const {
-      id,
-      node: name,
-      state,
-      pausedAt,
-    } = await requireObserved({ store, clock }, parseSandboxId(params));
+    const row = await requireObserved({ store, clock }, parseSandboxId(params));
+    const { id, node: name, state, pausedAt } = row;
     const query = { sandboxId: id, logger: PLATFORM_LOGGER, order: 'desc' } as const;
     const entries = await store.listLogEntries({ ...query, limit: MAX_ENTRIES });
     const [placed] = await store.listLogEntries({ ...query, search: PLACED_MESSAGE, limit: 1 });
     const node = name === null ? undefined : (await nodes.list()).find((one) => one.name === name);
     const problem = copier?.problemOf(id);
-    const wakeProblem = waker.problemOf(id);
+    const wakeProblem = waker.problemOf(row);
     const body: components['schemas']['SandboxExplanation'] = {
       sandboxID: id,
       ...(name !== null && { node: name }),
