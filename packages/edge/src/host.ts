@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { invalid } from '@skerry/contract/error';
+import { toHostname } from '@skerry/contract/hostname';
 import type { Target } from './target.ts';
 
 export interface HostRules {
@@ -49,12 +50,6 @@ export const parseTarget = (headers: IncomingHttpHeaders, rules: HostRules): Tar
     );
   const [portText = '', idText = ''] = label.split('-');
   return { port: parsePort(portText), sandboxId: parseId(idText) };
-};
-
-/** Host names are compared without case, port and the dot of the root. */
-const toHostname = (host: string): string => {
-  const bracketed = /^\[([^\]]*)\]/.exec(host)?.[1];
-  return (bracketed ?? host.replace(/:[0-9]*$/, '')).replace(/\.$/, '').toLowerCase();
 };
 
 const single = (value: string | string[] | undefined): string | undefined =>

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Census } from '@skerry/platform';
@@ -105,6 +106,23 @@ it('answers GET of one path only, and says so', async () => {
   expect((await fetch(metrics.url, { method: 'POST' })).status).toBe(405);
   const head = await fetch(metrics.url, { method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);
+});
+
+it('answers over loopback to names of this host alone, so that no page in a browser reads them by its own name', async () => {
+  const { metrics } = await open();
+  const ask = async (host: string): Promise<number | undefined> => {
+    const [answer] = (await once(get(metrics.url, { headers: { host } }), 'response')) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  };
+  for (const host of ['localhost', 'LOCALHOST:9100', '127.0.0.1:9100', '[::1]:9100'])
+    expect(await ask(host), host).toBe(200);
+  for (const host of [
+    'page.attacker.example',
+    'localhost.attacker.example:9100',
+    '127.0.0.1.attacker.example',
+  ])
+    expect(await ask(host), host).toBe(421);
 });
 
 it('names the address that it cannot listen on', async () => {
