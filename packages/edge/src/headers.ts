@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 /**
  * Fields that belong to one connection and are not forwarded (RFC 9110, 7.6.1), besides those that `Connection` lists.
  */
-const hopByHop = new Set([
+const hopByHop: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -38,7 +38,11 @@ export const toForwardedHeaders = (
   return forwarded;
 };
 
-const withNamed = (connection: string): Set<string> => {
+/** What almost every message says of its connection. It names no field that is not in `hopByHop`. */
+const namesNone: ReadonlySet<string> = new Set(['keep-alive', 'close']);
+
+const withNamed = (connection: string): ReadonlySet<string> => {
+  if (namesNone.has(connection)) return hopByHop;
   const named = connection
     .toLowerCase()
     .split(',')
