@@ -1,6 +1,6 @@
 // The library takes its metadata from this one, which must be loaded before it.
 import 'reflect-metadata';
-import { randomBytes, webcrypto } from 'node:crypto';
+import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -32,8 +32,17 @@ const EARLY_MS = 3_600_000;
 /** Ten years: everything that trusts an authority has to be given the next one by hand. */
 const AUTHORITY_DAYS = 3_652;
 
-/** The common name of an authority, for nodes unless there is a domain. */
-export const toAuthorityName = (domain = 'nodes'): string => `skerry ${domain}`.slice(0, 64);
+/** The longest common name (RFC 5280, upper bounds). */
+const MAX_NAME_LENGTH = 64;
+
+/** The common name of an authority, for nodes unless there is a domain. Each domain has another one, as long as it may be. */
+export function toAuthorityName(domain?: string): string {
+  if (domain === undefined) return 'skerry nodes';
+  const name = `skerry domain ${domain}`;
+  if (name.length <= MAX_NAME_LENGTH) return name;
+  const digest = createHash('sha256').update(domain).digest('hex').slice(0, 16);
+  return `${name.slice(0, MAX_NAME_LENGTH - digest.length - 1)} ${digest}`;
+}
 
 /** Makes an authority that signs the certificates of one installation. With a domain, clients believe it for that and the names below alone. */
 export async function makeAuthority({
@@ -166,8 +175,8 @@ async function issue(
   ])) as CryptoKey;
   const cert = await X509CertificateGenerator.create({
     ...toPeriod({ days, now }),
-    // The longest common name (RFC 5280, upper bounds); the alternative name below has all of it.
-    subject: [{ CN: [name.slice(0, 64)] }],
+    // The alternative name below has all of it.
+    subject: [{ CN: [name.slice(0, MAX_NAME_LENGTH)] }],
     issuer: issuer.subject,
     signingAlgorithm: algorithm,
     signingKey,

@@ -7,7 +7,7 @@ import { connect, createServer } from 'node:tls';
 import { makeServerCertificate } from '@skerry/runtime/node-certificates';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { initTls } from './init-tls.ts';
-import { readAuthority } from './write-certificates.ts';
+import { readAuthority, writeCertificates } from './write-certificates.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -67,6 +67,15 @@ describe('the certificate for a domain', () => {
   it('is refused with the authority of another domain, whose certificates for this one clients refuse', async () => {
     await init();
     await expect(init({ domain: 'other.test', renew: true })).rejects.toThrow('is for another domain');
+  });
+
+  it('is refused with an authority whose domain differs at its end alone, and with that of nodes', async () => {
+    const long = `${'a'.repeat(60)}.boxes`;
+    await init({ domain: `${long}.one.test` });
+    await expect(init({ domain: `${long}.two.test`, renew: true })).rejects.toThrow('is for another domain');
+    rmSync(dir, { recursive: true });
+    await writeCertificates({ dir, names: ['a'], days: 30, renew: false });
+    await expect(init({ domain: 'nodes' })).rejects.toThrow('or for nodes');
   });
 
   it.each(['boxes.test:443', 'Boxes.test', 'a b', '', '-x', 'a..b'])(

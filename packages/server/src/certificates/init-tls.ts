@@ -51,7 +51,9 @@ export async function initTls({
   }
   const { subject } = new X509Certificate(authority.cert);
   if (subject.startsWith('CN=skerry ') && subject !== `CN=${toAuthorityName(domain)}`)
-    throw new UserError(`the authority in ${folder} is for another domain: choose another --dir`);
+    throw new UserError(
+      `the authority in ${folder} is for another domain, or for nodes: choose another --dir`,
+    );
   const made = await makeServerCertificate(domain, { authority, days });
   return { domain, authority: join(folder, 'ca.crt'), ...writePair(folder, 'tls', made) };
 }
