@@ -13,8 +13,8 @@ import { findMissing, isInstalled } from './debian/find-missing.ts';
 import { ofMore, ofServer, ofTests } from './debian/package-lists.ts';
 import { unpackForSandboxes, unpackServer } from './debian/unpack.ts';
 
-/** Servers that only long tests start. */
-const onlyOfMore: ReadonlySet<string> = new Set(['knot', 'nginx', 'pebble']);
+/** Programs that only long tests and benchmarks start. */
+const onlyOfMore: ReadonlySet<string> = new Set(['knot', 'nghttp2-client', 'nginx', 'pebble']);
 
 const { values } = parseArgs({ options: { tests: { type: 'boolean' }, more: { type: 'boolean' } } });
 const isForTests = values.tests || values.more;

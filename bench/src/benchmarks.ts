@@ -17,6 +17,8 @@ import { createWarm } from './create-warm.ts';
 import { deleteSandbox } from './delete.ts';
 import { densityPerGib } from './density-per-gib.ts';
 import { dockerRun } from './docker-run.ts';
+import { apiHttp2 } from './edge/api-http2.ts';
+import { edgeTlsDownload, edgeTlsRequests } from './edge/tls-requests.ts';
 import { execRoundtrip } from './exec-roundtrip.ts';
 import { fileDownload, fileUpload } from './file-transfer.ts';
 import { fork8 } from './fork.ts';
@@ -54,6 +56,9 @@ export const benchmarks: Record<string, Benchmark> = {
   'exec.roundtrip': execRoundtrip,
   'file.download': fileDownload,
   'file.upload': fileUpload,
+  'edge.tls.requests': edgeTlsRequests,
+  'edge.tls.download': edgeTlsDownload,
+  'api.http2': apiHttp2,
   'memory.idle': memoryIdle,
   'template.unpack': templateUnpack,
   'template.rebuild': templateRebuild,

@@ -6,6 +6,7 @@ import { unpackedPackages } from './unpacked-packages.ts';
 export const serverPrograms = {
   'docker-registry': 'usr/bin/docker-registry',
   knot: 'usr/sbin/knotd',
+  'nghttp2-client': 'usr/bin/h2load',
   nginx: 'usr/sbin/nginx',
   pebble: 'usr/bin/pebble',
   postgresql: 'usr/lib/postgresql/*/bin/initdb',

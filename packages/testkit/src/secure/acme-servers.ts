@@ -3,12 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { findServerProgram, type ServerProgram } from '@skerry/platform/server-program';
 import { findFreePort } from '../stack/find-free-port.ts';
+import { untilServed } from '../stack/until-served.ts';
 import { makeTrustedCertificate } from './trusted-certificate.ts';
 
 /** A DNS server and an ACME authority that asks it, on the loopback interface. */
@@ -153,23 +152,6 @@ function start(name: 'knot' | 'pebble', argv: readonly string[], env: NodeJS.Pro
     env: { ...process.env, ...program.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-}
-
-/** Resolves when a program that was started just now accepts connections. */
-async function untilServed(port: number): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  for (;;) {
-    const socket = connect({ host: '127.0.0.1', port });
-    try {
-      await once(socket, 'connect');
-      return;
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
-    } finally {
-      socket.destroy();
-    }
-    await delay(50);
-  }
 }
 
 async function end(child: ChildProcess): Promise<void> {
