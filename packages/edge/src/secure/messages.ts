@@ -49,6 +49,8 @@ class Request extends base.Http2ServerRequest {
   }
 }
 
+const hasNoLength = (headers: unknown): boolean => !(headers as OutgoingHttpHeaders)['content-length'];
+
 class Response extends base.Http2ServerResponse {
   constructor(...args: ConstructorParameters<typeof base.Http2ServerResponse>) {
     super(...args);
@@ -56,6 +58,12 @@ class Response extends base.Http2ServerResponse {
     const isFinished = (): boolean =>
       this.writableEnded && this.stream.writableFinished && !this.stream.aborted;
     Object.defineProperty(this, 'writableFinished', { get: isFinished });
+    const { stream } = this;
+    const respond = stream.respond.bind(stream);
+    // Node keeps the end of each response back until trailers were asked for, and sends it in a packet of its own. HTTP/1 has trailers
+    // behind chunks alone, not behind a length.
+    stream.respond = (headers, options) =>
+      respond(headers, { ...options, waitForTrailers: hasNoLength(headers) });
   }
 
   /** HTTP/2 has no status text. What could not be sent leaves nothing behind: another answer follows it. */
