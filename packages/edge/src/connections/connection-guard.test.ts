@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { Agent, createServer, get, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { firstHeadTimes } from '../first-head.ts';
 import { edgeServerOptions } from '../server-options.ts';
 import { toConnectionBounds } from './connection-bounds.ts';
@@ -44,10 +44,30 @@ describe('the bounds of connections', () => {
       guard.begin({ socket } as never, response as ServerResponse);
       return response;
     };
-    return { open, accept, begin, lines, server };
+    return { open, accept, begin, guard, lines, server };
   };
   const ended = (sockets: readonly FakeSocket[]): number[] =>
     sockets.flatMap(({ isEnded }, index) => (isEnded ? [index] : []));
+
+  it('leave a connection of HTTP/2 that has shown nothing to its client for a while after each answer', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { open, guard } = createLab();
+    const socket = open('192.0.2.1');
+    const session = { close: vi.fn() };
+    const ask = (): void => {
+      const response = new EventEmitter();
+      guard.begin({ socket, stream: { session } } as never, response as ServerResponse);
+      response.emit('close');
+    };
+    ask();
+    vi.advanceTimersByTime(9_000);
+    ask();
+    vi.advanceTimersByTime(9_000);
+    expect(session.close).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(2_000);
+    expect(session.close).toHaveBeenCalledTimes(1);
+  });
 
   it('end the oldest of an address that has shown nothing, also of the same IPv6 network, and say so once', () => {
     const { open, lines } = createLab();

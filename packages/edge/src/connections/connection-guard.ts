@@ -26,6 +26,8 @@ interface Connection {
   readonly socket: Socket;
   readonly address: string;
   underWay: number;
+  /** Ends a connection of HTTP/2 that has shown nothing and is not used again. */
+  graceTimer?: NodeJS.Timeout;
   /** The answer that is to close the connection, unless `accept` comes first and its request lets the connection stay. */
   closing?: { response: ServerResponse; mayStay: boolean } | undefined;
 }
@@ -37,8 +39,13 @@ interface Keyless {
 }
 const createKeyless = (): Keyless => ({ unknown: new Set(), routed: new Set() });
 
+/** Clients forget a connection that is unused for less: one that ends before fails their next request. */
+const GRACE_MS = 10_000;
+
 export interface GuardOptions {
   bounds: ConnectionBounds;
+  /** How long a connection of HTTP/2 without a key may be unused; the default is 10 s. HTTP/1 says with the answer that it ends. */
+  graceMs?: number;
   /** What accepts the connections, if that is not the server itself. */
   front?: TcpServer | undefined;
   log: { warn(message: string, fields?: Record<string, unknown>): void };
@@ -51,7 +58,7 @@ export interface GuardOptions {
  */
 export const guardConnections = (
   server: Server,
-  { bounds, front = server, log }: GuardOptions,
+  { bounds, graceMs = GRACE_MS, front = server, log }: GuardOptions,
 ): ConnectionGuard => {
   const open = new Map<Socket, Connection>();
   const keyless = createKeyless();
@@ -137,10 +144,12 @@ export const guardConnections = (
       const connection = open.get(connectionOf(request));
       if (connection === undefined) return;
       connection.underWay += 1;
+      clearTimeout(connection.graceTimer);
       const session = streamOf(request)?.session;
       response.once('close', () => {
         connection.underWay -= 1;
-        if (connection.underWay === 0 && keyless.unknown.has(connection)) session?.close();
+        if (session !== undefined && connection.underWay === 0 && keyless.unknown.has(connection))
+          connection.graceTimer = setTimeout(() => session.close(), graceMs).unref();
       });
       if (session !== undefined || !keyless.unknown.has(connection)) return;
       // False for HTTP/1.0 and for `Connection: close`.
@@ -160,6 +169,7 @@ export const guardConnections = (
     accept(request, as) {
       const connection = open.get(connectionOf(request));
       if (connection === undefined) return;
+      clearTimeout(connection.graceTimer);
       const isUnknown = keyless.unknown.has(connection);
       if (as === 'authorised') leaveLists(connection);
       else if (isUnknown)

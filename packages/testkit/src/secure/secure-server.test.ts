@@ -65,13 +65,6 @@ it('answers calls of the API over HTTP/2, and says for how long browsers use TLS
   session.destroy();
 });
 
-it('ends a connection of HTTP/2 after the answer to a caller without a key', async () => {
-  const session = await open();
-  const closed = once(session, 'close');
-  expect((await ask(session, { ':path': '/v2/sandboxes', 'x-api-key': 'wrong' })).status).toBe(401);
-  await closed;
-});
-
 it('sends a caller of plain HTTP to the port with TLS', async () => {
   const [, port] = /sent to the port with TLS.*"port":(\d+)/.exec(stack.log()) ?? [];
   const answer = await fetch(`http://localhost:${port}/somewhere?a=b`, { redirect: 'manual' });
