@@ -65,7 +65,8 @@ export const forward = (exchange: Exchange): void => {
   let settled = false;
   let answered = false;
   const fail = (error: Error): void => {
-    if (settled || client.destroyed || response.writableEnded) return;
+    // A client that reads slowly has not taken the end yet which the edge has put in the place of the rest.
+    if (settled || client.destroyed || response.writableEnded || exchange.waiting.isCompleted) return;
     settled = true;
     if (answered) reset(client);
     else if (isStale(upstream, request, error)) forward(exchange);

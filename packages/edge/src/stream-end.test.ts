@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { agentHost, answerTo, host, id, net, send, useLoopback } from './loopback-client.ts';
 
@@ -68,6 +69,30 @@ describe('a stream from the agent whose sandbox ends', () => {
     net.end(id);
     expect((await rest).equals(Buffer.concat([...said, lastBytes]))).toBe(true);
     expect(answer.complete).toBe(true);
+  });
+
+  it('ends with this error for a client that has not read all that came before, too', async () => {
+    const piece = envelope('z'.repeat(30_000));
+    let isFull = false;
+    await net.serve(id, 49_983, (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/connect+json' });
+      const more = (): void => {
+        while (res.write(piece));
+        isFull = true;
+      };
+      res.on('drain', more);
+      more();
+    });
+    const headers = { host: agentHost };
+    const answer = await answerTo(send({ method: 'POST', path: '/process.Process/Start', headers }));
+    await expect.poll(() => isFull).toBe(true);
+    // The buffers of all connections are full when nothing more is asked for.
+    await delay(200);
+    net.end(id);
+    await delay(50);
+    const read = await buffer(answer);
+    expect(answer.complete).toBe(true);
+    expect(read.subarray(-lastBytes.length).equals(lastBytes)).toBe(true);
   });
 
   it('passes envelopes of each size whole, whatever their pieces are', async () => {

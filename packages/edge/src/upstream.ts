@@ -34,6 +34,8 @@ export interface Waiting {
   done(): void;
   /** Called instead of the reset when the sandbox has ended. Returns false when the reset is needed after all. */
   onEnd: (() => boolean) | undefined;
+  /** `onEnd` has completed the response, which is still under way to the client. */
+  isCompleted: boolean;
 }
 
 /** The runs that have or had traffic, by sandbox id and run id. */
@@ -80,7 +82,12 @@ const createRun = (route: Route): Run => {
     agent,
     ended: controller.signal,
     track(client) {
-      const entry = { client, onEnd: undefined, done: () => void waiting.delete(entry) };
+      const entry = {
+        client,
+        onEnd: undefined,
+        isCompleted: false,
+        done: () => void waiting.delete(entry),
+      };
       waiting.add(entry);
       return entry;
     },
@@ -88,7 +95,10 @@ const createRun = (route: Route): Run => {
     end({ hasSandboxEnded }) {
       controller.abort();
       // A reset, not a proper end: clients take a proper end for a protocol error instead of a killed sandbox.
-      for (const { client, onEnd } of waiting) if (!hasSandboxEnded || onEnd?.() !== true) reset(client);
+      for (const entry of waiting) {
+        entry.isCompleted = hasSandboxEnded && entry.onEnd?.() === true;
+        if (!entry.isCompleted) reset(entry.client);
+      }
       waiting.clear();
       agent.destroy();
     },
