@@ -34,6 +34,7 @@ export const ofTests: PackageList = {
 export const ofMore: PackageList = {
   buildah: 'buildah',
   fish: 'fish',
+  'python3-h2': '/usr/lib/python3/dist-packages/h2/__init__.py',
   'python3-httpx': '/usr/lib/python3/dist-packages/httpx/__init__.py',
   'python3-swift': '/usr/lib/python3/dist-packages/swift/__init__.py',
   zsh: 'zsh',

@@ -1,4 +1,4 @@
-"""A client of the kind of Python's e2b package: httpx over HTTP/1.1, the same requests, the same names.
+"""A client of the kind of Python's e2b package: httpx over HTTP/1.1 or, when `HTTP_VERSION` says so, HTTP/2; the same requests, the same names.
 
 It has what the tests use, and is stricter: a body that breaks is an error of its own, as the transport reports it, and no question
 about the health of the sandbox follows.
@@ -14,6 +14,7 @@ from urllib.parse import quote
 import httpx
 
 ENVD_PORT = 49983
+_IS_HTTP2 = os.environ.get("HTTP_VERSION") == "HTTP/2"
 
 
 class SandboxException(Exception):
@@ -48,7 +49,7 @@ _EARLIER = {"timeout": 300, "secure": True, "allow_internet_access": True} if _P
 
 def _api():
     base = os.environ.get("E2B_API_URL") or f"https://api.{os.environ['E2B_DOMAIN']}"
-    return httpx.Client(base_url=base, headers={**_API_HEADERS, "X-API-KEY": os.environ["E2B_API_KEY"]}, timeout=60)
+    return httpx.Client(base_url=base, headers={**_API_HEADERS, "X-API-KEY": os.environ["E2B_API_KEY"]}, timeout=60, http2=_IS_HTTP2)
 
 
 def _call(method, path, body=None):
@@ -65,10 +66,11 @@ class Sandbox:
         self.sandbox_id = reply["sandboxID"]
         self._domain = reply.get("domain") or os.environ.get("E2B_DOMAIN")
         headers = {"E2b-Sandbox-Id": self.sandbox_id, "E2b-Sandbox-Port": str(ENVD_PORT)}
-        if reply.get("envdAccessToken"):
-            headers["X-Access-Token"] = reply["envdAccessToken"]
+        self.access_token = reply.get("envdAccessToken")
+        if self.access_token:
+            headers["X-Access-Token"] = self.access_token
         base = os.environ.get("E2B_SANDBOX_URL") or f"https://{self.get_host(ENVD_PORT)}"
-        self._envd = httpx.Client(base_url=base, headers=headers, timeout=60)
+        self._envd = httpx.Client(base_url=base, headers=headers, timeout=60, http2=_IS_HTTP2)
         self.commands = Commands(self._envd)
         self.files = Files(self._envd)
 
