@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { toLine } from './try-levels.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { toLine, tryLevels } from './try-levels.ts';
 
 const results = (...probes: { name: string; ok: boolean; found: string }[]): string => JSON.stringify(probes);
 
@@ -13,6 +13,18 @@ it('says that a level works when one of its probes succeeds, and how a server ge
     'level container works here: skerry up --isolation container',
   );
   expect(toLine('gvisor', output, 'skerry')).toBe('level gvisor does not start here: no KVM');
+});
+
+it('says that nothing was tried when the doctor cannot be started', async () => {
+  const program = process.execPath;
+  onTestFinished(() => {
+    process.execPath = program;
+  });
+  process.execPath = '/nonexistent/node';
+  const options = { dataDir: '/nonexistent', programsDir: '/nonexistent', command: 'skerry' };
+  expect(await tryLevels(['gvisor'], { ...options, signal: new AbortController().signal })).toEqual([
+    'level gvisor could not be tried: see "skerry doctor"',
+  ]);
 });
 
 it.each(['', '[]', results({ name: 'tini', ok: true, found: 'tini' })])(
