@@ -107,6 +107,13 @@ export const unimplemented = (message: string, options?: ApiErrorOptions): ApiEr
 export const isUnavailable = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 'unavailable';
 
+/** The `error_code` of a server that is ending: another one, or the next start, takes the call. */
+export const SHUTTING_DOWN = 'server_shutting_down';
+
+/** 503: the server is ending and has not begun the call. */
+export const shuttingDown = (): ApiError =>
+  new ApiError('unavailable', 'the server is shutting down', { reason: SHUTTING_DOWN });
+
 /** Returns an `ApiError` as it is and wraps any other error as `internal`, keeping it as the cause for the log. */
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError('internal', 'internal server error', { cause: error });

@@ -10,7 +10,7 @@ import { type Client, clientOf, responseOf, streamOf } from './client.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
 import { toForwardedHeaders, toHead } from './headers.ts';
-import { type HostRules, parseTarget } from './host.ts';
+import { type HostRules, isSandboxAddress } from './host.ts';
 import { passPortRequest } from './ports/pass-port-request.ts';
 import { lacksProtocolVersion } from './protocol-version.ts';
 import { forward } from './proxy.ts';
@@ -171,14 +171,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
   };
 
   return {
-    isSandboxRequest(request) {
-      try {
-        return parseTarget(request.headers, rules) !== undefined;
-      } catch {
-        // Addressed to a sandbox but malformed: `handle` reports the error.
-        return true;
-      }
-    },
+    isSandboxRequest: ({ headers }) => isSandboxAddress(headers, rules),
     handle(request, response) {
       serve(request, response).catch((cause: unknown) => fail(request, response, cause));
     },

@@ -52,6 +52,16 @@ export const parseTarget = (headers: IncomingHttpHeaders, rules: HostRules): Tar
   return { port: parsePort(portText), sandboxId: parseId(idText) };
 };
 
+/** Whether a request is addressed to a sandbox, also when the address is malformed. */
+export const isSandboxAddress = (headers: IncomingHttpHeaders, rules: HostRules): boolean => {
+  try {
+    return parseTarget(headers, rules) !== undefined;
+  } catch {
+    // Malformed, or of another domain: `parseTarget` throws nothing else.
+    return true;
+  }
+};
+
 const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(',') : value;
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Directory } from '@skerry/contract/directory';
-import { ApiError, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
+import { shuttingDown, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
@@ -23,7 +23,6 @@ import type {
   PlatformHandlers,
   PlatformPaths,
 } from './handlers/platform-handlers.ts';
-import { reportLostRuntime } from './handlers/report-lost-runtime.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createApiKeyHandlers } from './handlers/system/api-keys.ts';
@@ -36,6 +35,8 @@ import { createTemplateDetailHandlers } from './handlers/templates/template-deta
 import { createTemplateListHandlers } from './handlers/templates/template-list.ts';
 import { createTagHandlers } from './handlers/templates/template-tags.ts';
 import { createTemplateHandlers } from './handlers/templates.ts';
+import { guardNewWork } from './handlers/wrappers/guard-new-work.ts';
+import { reportLostRuntime } from './handlers/wrappers/report-lost-runtime.ts';
 import type { Hosts } from './hosts/hosts.ts';
 import { createConnectAt } from './http/connect-at.ts';
 import { forwardCalls, type Peers } from './http/forward-calls.ts';
@@ -47,6 +48,8 @@ import { createRandomIds, type Ids } from './ids.ts';
 import type { InstallationImage, TemplateImages } from './images/template-images.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
+import { createNewWork } from './new-work.ts';
+import { createFindMissing, type Part } from './readiness.ts';
 import { createStorage } from './storage/storage.ts';
 import type { ApiKeyRow } from './store/api-keys/api-key-row.ts';
 import type { Store } from './store/store.ts';
@@ -105,6 +108,12 @@ export interface Platform {
    * removes unknown ones. From then on this is repeated every minute.
    */
   start(): Promise<void>;
+  /** What this server lacks now to serve. Asks at most once a second, and for two seconds at most. */
+  findMissing(): Promise<readonly Part[]>;
+  /** Refuses new work of callers from now on, with 503, before it begins. Everything else is still served. */
+  refuseNewWork(): void;
+  /** Resolves when no build is in progress. */
+  buildsSettled(): Promise<void>;
   /** Waits for starts and ends in progress. Sandboxes live on; the runtimes of hosts and the store stay open. */
   close(): Promise<void>;
 }
@@ -137,8 +146,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       : undefined;
   const uploadLinks = createUploadLinks({ secret, clock });
   const connectAt = options.peers && createConnectAt(options.peers);
+  const newWork = createNewWork();
   const plane = createControlPlane({
     ...options,
+    newWork,
     connectAt,
     buildFiles,
     imports,
@@ -151,6 +162,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const context: HandlerContext = {
     ...plane,
     store,
+    newWork,
     buildFiles,
     uploadLinks,
     clock,
@@ -203,7 +215,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   let redirect: ReturnType<typeof forwardCalls>['redirect'] = () => undefined;
   const server = createServer<PlatformPaths, Caller>({
     redirect: (...failed) => redirect(...failed),
-    handlers: answerOnce(reportLostRuntime(handlers), { store, clock, secret, log }),
+    handlers: guardNewWork(answerOnce(reportLostRuntime(handlers), { store, clock, secret, log }), newWork),
     removed: removedBuilds,
     authenticate: async (headers, request) => {
       const isForwarded = options.peers?.isFromPeer(request) ?? false;
@@ -250,6 +262,9 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     },
     directory: plane.directory,
     census: plane.census,
+    findMissing: createFindMissing({ store, hosts, clock }),
+    refuseNewWork: newWork.refuse,
+    buildsSettled: plane.templateBuilder.settled,
     start: async () => {
       const base = await store.ensureTemplate({
         id: ids.templateId(),
@@ -274,9 +289,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
 
 /** Replaces fastify's own response, which lacks the numeric code that clients read. */
 const refuse = (request: IncomingMessage, response: ServerResponse): void => {
-  const error = new ApiError('unavailable', 'the server is shutting down', {
-    reason: 'server_shutting_down',
-  });
+  const error = shuttingDown();
   response
     .writeHead(error.status, {
       ...toErrorHeaders(error),

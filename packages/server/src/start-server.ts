@@ -5,7 +5,7 @@ import { requireUse } from './data-folder/folder-use.ts';
 import { openHostMetrics } from './prometheus/open-host-metrics.ts';
 import { type BuildOptions, readSpareBytes } from './serving/build-options.ts';
 import { type HostOptions, openHost } from './serving/host.ts';
-import { type ServingOptions, serve } from './serving/serve.ts';
+import { type Serving, type ServingOptions, serve } from './serving/serve.ts';
 import { openTemplateImages } from './serving/template-images.ts';
 import type { WarmCounts } from './serving/warm-counts.ts';
 import type { UserError } from './user-error.ts';
@@ -14,7 +14,7 @@ export interface UpOptions extends Omit<HostOptions, 'ports'>, ServingOptions, B
   warm: WarmCounts;
 }
 
-export interface RunningServer {
+export interface RunningServer extends Pick<Serving, 'drain'> {
   address: ServerAddress;
   /** Resolves with the reason when the server can no longer work and must be closed. Never rejects. */
   failed: Promise<UserError>;
@@ -82,5 +82,5 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   cleanup.defer(() => serving.close());
 
   const running = cleanup.move();
-  return { address: serving.address, failed, close: () => running.disposeAsync() };
+  return { address: serving.address, failed, drain: serving.drain, close: () => running.disposeAsync() };
 }

@@ -26,6 +26,8 @@ export const http2Bounds = {
 /** Takes connections that speak HTTP/2. */
 export interface Http2Connections {
   serve(socket: Socket): void;
+  /** Lets each connection end when its open streams have ended; clients open later ones elsewhere. */
+  drain(): void;
   /** Ends every connection at once. */
   close(): void;
 }
@@ -71,6 +73,9 @@ export const createHttp2Server = (
   );
   return {
     serve: (socket) => void connections.emit('connection', socket),
+    drain: () => {
+      for (const session of sessions) session.close();
+    },
     close: () => {
       for (const session of sessions) session.destroy();
     },

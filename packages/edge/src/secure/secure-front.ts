@@ -19,6 +19,8 @@ export interface SecureFront {
   readonly listener: TcpServer;
   /** New connections get that certificate; those that are open go on. Throws, and keeps the old one, when it is not usable. */
   setCertificate(certificate: ServerCertificate): void;
+  /** Lets each connection of HTTP/2 end when its open streams have ended; clients open later ones elsewhere. */
+  drain(): void;
   /** Ends every connection. */
   close(): void;
 }
@@ -77,6 +79,7 @@ export const createSecureFront = ({
   return {
     listener,
     setCertificate: (next) => tls.setSecureContext({ ...next, minVersion: 'TLSv1.2' }),
+    drain: () => http2.drain(),
     close: () => {
       http2.close();
       for (const socket of open.values()) socket.destroy();

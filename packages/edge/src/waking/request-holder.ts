@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { agentPort, type Directory, type Dormant, type Route } from '@skerry/contract/directory';
-import { ApiError, toApiError } from '@skerry/contract/error';
+import { ApiError, SHUTTING_DOWN, toApiError } from '@skerry/contract/error';
 import { requireWakeAccess } from '../agent-access.ts';
 import { type EdgeError, isNavigation, isPreflight, sendError } from '../error-page.ts';
 import { passPortRequest } from '../ports/pass-port-request.ts';
@@ -146,16 +146,17 @@ class Left extends Error {}
 
 /** What is answered when a sandbox could not be resumed; undefined when it is gone. */
 const toRefusal = (thrown: unknown): Refusal | undefined => {
-  const { code, message, headers } = toApiError(thrown);
+  const { code, message, reason, headers } = toApiError(thrown);
   if (code === 'not_found') return undefined;
   const status = code === 'conflict' ? 409 : code === 'resource_exhausted' ? 429 : 403;
   return {
     status,
-    message: status === 403 ? `The sandbox could not be resumed: ${toReason(code, message)}` : message,
+    message:
+      status === 403 ? `The sandbox could not be resumed: ${toReason({ code, message, reason })}` : message,
     ...(headers['Retry-After'] !== undefined && { retryAfter: headers['Retry-After'] }),
   };
 };
 
 /** Anyone may ask a port: the words of a server that has no place for a sandbox name its nodes, and `explain` has them. */
-const toReason = (code: ApiError['code'], message: string): string =>
-  code === 'unavailable' ? 'there is no place for it now' : message;
+const toReason = ({ code, message, reason }: Pick<ApiError, 'code' | 'message' | 'reason'>): string =>
+  code === 'unavailable' && reason !== SHUTTING_DOWN ? 'there is no place for it now' : message;

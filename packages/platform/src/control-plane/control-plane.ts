@@ -11,6 +11,7 @@ import type { Ids } from '../ids.ts';
 import type { InstallationImage, TemplateImages } from '../images/template-images.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { NewWork } from '../new-work.ts';
 import { createAdopt } from '../sandboxes/adopt.ts';
 import { type Creator, createCreator } from '../sandboxes/create/creator.ts';
 import type { Size, ToSpec } from '../sandboxes/create/origins.ts';
@@ -45,6 +46,7 @@ import { createRounds } from './rounds.ts';
 export interface ControlPlaneOptions {
   store: Store;
   hosts: Hosts;
+  newWork: Pick<NewWork, 'require'>;
   /** Where several servers share them. */
   connectAt?: ConnectAt | undefined;
   images: { base: InstallationImage; templates?: TemplateImages | undefined };

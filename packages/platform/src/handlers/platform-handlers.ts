@@ -3,6 +3,7 @@ import type { Features } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Handlers, RouteKey } from '../http/routes.ts';
+import type { NewWork } from '../new-work.ts';
 import type { Store } from '../store/store.ts';
 import type { ArchiveStore } from '../templates/uploads/archive-store.ts';
 import type { UploadLinks } from '../templates/uploads/upload-links.ts';
@@ -41,6 +42,7 @@ export type PlatformRoute = RouteKey<PlatformPaths>;
 /** The dependencies of handlers: the whole control plane and a few settings. */
 export interface HandlerContext extends ReplyContext, ControlPlane {
   store: Store;
+  newWork: Pick<NewWork, 'require'>;
   /** The files that builds copy; undefined where templates cannot be built. */
   buildFiles: ArchiveStore | undefined;
   uploadLinks: UploadLinks;

@@ -29,8 +29,18 @@ const MIN_REFRESH_SECONDS = 15;
 
 /** Handlers that create, find and end one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
-  const { store, creator, lifecycle, timeToLive, resumer, waker, features, maxRunMs, secureByDefault } =
-    context;
+  const {
+    store,
+    newWork,
+    creator,
+    lifecycle,
+    timeToLive,
+    resumer,
+    waker,
+    features,
+    maxRunMs,
+    secureByDefault,
+  } = context;
 
   const create = async (
     body: CreateBody,
@@ -50,6 +60,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     { isForwarded, isServer }: Caller,
   ) => {
     const id = parseSandboxId(params);
+    if ((await store.findSandbox(id))?.state !== 'running') newWork.require({ isForwarded });
     // Another server asks for what traffic there needs.
     if (isServer && body.timeout === undefined) {
       await waker.wake(id, { isForwarded });

@@ -224,6 +224,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
     },
     nodes,
     copies,
+    findMissing: async () => (ownership?.holdsLease() === false ? ['lease'] : []),
     start: async (hooks) => {
       onCordon = hooks.onCordon;
       await startFollowing(hooks);

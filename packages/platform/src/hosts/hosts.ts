@@ -85,6 +85,9 @@ export interface HostsHooks {
   onCordon(): void;
 }
 
+/** What a server cannot work without: the process that makes sandboxes, and its lease where several servers share the nodes. */
+export type Requirement = 'driver' | 'lease';
+
 /** The machines that run sandboxes: one or many. */
 export interface Hosts {
   /** What each of them can do. */
@@ -132,6 +135,8 @@ export interface Hosts {
   readonly nodes: NodeList;
   /** Where there is a blob store. */
   readonly copies: Copies | undefined;
+  /** What this server lacks now. Resolves late where the driver is restarting: bound the wait. */
+  findMissing(): Promise<readonly Requirement[]>;
   /** Claims and connects to what it serves. Resolves when each host is ready, or could not be reached at first. */
   start(hooks: HostsHooks): Promise<void>;
   close(): Promise<void>;

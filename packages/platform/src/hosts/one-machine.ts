@@ -1,6 +1,6 @@
 import { freemem, totalmem } from 'node:os';
 import { ApiError, notFound } from '@skerry/contract/error';
-import type { Runtime } from '@skerry/runtime';
+import { isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { HostImages } from '../images/template-images.ts';
 import { type StorageFolders, toOwnMachine } from '../storage/storage-machines.ts';
 import { type Host, type Hosts, SPARE_MEMORY } from './hosts.ts';
@@ -62,10 +62,18 @@ export const createOneMachine = ({
       disks: () => [toOwnMachine(folders, images)],
     },
     copies: undefined,
+    findMissing: async () => ((await answers(runtime)) ? [] : ['driver']),
     start: async () => {},
     close: async () => {},
   };
 };
+
+/** Whether the driver says of an instance that there is none: it has looked then. */
+const answers = (runtime: Runtime): Promise<boolean> =>
+  runtime.get('none').then(
+    () => true,
+    (error: unknown) => isRuntimeError(error, 'not_found'),
+  );
 
 const noNode = (name: string): ApiError =>
   notFound(`node "${name}" was not found: this server makes sandboxes itself`);

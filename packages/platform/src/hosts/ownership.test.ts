@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LeaseHolder } from '../store/leases/lease-rows.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
@@ -49,6 +49,18 @@ const open = (options: Partial<OwnershipOptions>) => {
 };
 
 describe('the ownership of nodes', () => {
+  it('holds its lease from the first round until the database has not renewed it in time', async () => {
+    const { ownership } = open({});
+    expect(ownership.holdsLease()).toBe(false);
+    await ownership.start();
+    expect(ownership.holdsLease()).toBe(true);
+    const renew = vi.spyOn(store, 'renewLeases').mockRejectedValue(new Error('connection refused'));
+    pass(leaseMs);
+    expect(ownership.holdsLease()).toBe(false);
+    renew.mockRestore();
+    await ownership.close();
+  });
+
   it('keeps its leases while it claims more nodes than it can in the time of a lease', async () => {
     const taken: boolean[] = [];
     const { ownership } = open({

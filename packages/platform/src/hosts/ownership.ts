@@ -27,6 +27,8 @@ export interface Ownership {
   nodes(): readonly string[];
   /** Whether this server builds templates. */
   readonly isBuilder: boolean;
+  /** Whether it has renewed its leases within their time, so that no other server may have taken them. */
+  holdsLease(): boolean;
   /** Makes the first round, then repeats it. Rejects when the database cannot be used. */
   start(): Promise<void>;
   /** Claims no node any more. Resolves when the round in progress is over; the leases stay. */
@@ -183,6 +185,7 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
     get isBuilder() {
       return isBuilder;
     },
+    holdsLease: () => clock.elapsed() - renewedAt < holder.leaseMs,
     start: async () => {
       await round();
       repeat();

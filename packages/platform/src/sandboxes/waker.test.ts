@@ -1,6 +1,7 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createNewWork } from '../new-work.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
@@ -144,7 +145,14 @@ describe('a wake that another server has sent here', () => {
     };
     const { store } = fixture;
     const waking = createWaker({
-      ...{ store, resumer: { connect }, secret: 'secret', ...createManualClock(), log },
+      ...{
+        store,
+        newWork: createNewWork(),
+        resumer: { connect },
+        secret: 'secret',
+        ...createManualClock(),
+        log,
+      },
     });
     return { id: await paused(), waking, calls, lines };
   };
@@ -185,7 +193,14 @@ describe('a sandbox that cannot start', () => {
     const manual = createManualClock();
     const { log } = createRecordingLog();
     const { store, plane } = fixture;
-    const waker = createWaker({ store, resumer: plane.resumer, secret: 'secret', ...manual, log });
+    const waker = createWaker({
+      store,
+      newWork: createNewWork(),
+      resumer: plane.resumer,
+      secret: 'secret',
+      ...manual,
+      log,
+    });
     return { id, waker, ...manual };
   };
 

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
 import type { ConnectAt } from '../http/connect-at.ts';
 import type { Log } from '../log.ts';
+import type { NewWork } from '../new-work.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { toAccessToken, toPortAccess } from '../tokens.ts';
@@ -23,6 +24,7 @@ export interface Waker {
 
 export interface WakerOptions {
   store: Pick<Store, 'findSandbox'>;
+  newWork: Pick<NewWork, 'require'>;
   resumer: Pick<Resumer, 'connect'>;
   /** Resumes a sandbox at another server. Absent: there is none. */
   connectAt?: ConnectAt | undefined;
@@ -49,7 +51,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const KEPT_MS = 600_000;
 
 export const createWaker = (options: WakerOptions): Waker => {
-  const { store, resumer, connectAt, secret, clock, log } = options;
+  const { store, newWork, resumer, connectAt, secret, clock, log } = options;
   /** The attempts of this server, which may ask another one. */
   const attempts = new Map<string, Promise<void>>();
   /** The attempts for other servers, which ask no further one: servers that ask each other would wait for ever. */
@@ -116,15 +118,15 @@ export const createWaker = (options: WakerOptions): Waker => {
     }
   };
 
-  const wake: Waker['wake'] = (id, { isForwarded = false } = {}) => {
+  const wake: Waker['wake'] = async (id, { isForwarded = false } = {}) => {
+    newWork.require({ isForwarded });
     const sent = attemptsHere.get(id);
     if (sent !== undefined) return isForwarded ? sent : sent.catch((error: unknown) => goOn(id, error));
     const current = isForwarded ? undefined : attempts.get(id);
     if (current !== undefined) return current;
     const failure = failures.get(id);
     const now = clock.elapsed();
-    if (failure !== undefined && now < failure.nextAt)
-      return Promise.reject(withPause(failure.error, failure, now));
+    if (failure !== undefined && now < failure.nextAt) throw withPause(failure.error, failure, now);
     const begun = attempt(id, isForwarded);
     (isForwarded ? attemptsHere : attempts).set(id, begun);
     return begun;

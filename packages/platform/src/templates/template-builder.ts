@@ -70,6 +70,8 @@ export interface TemplateBuilder {
   collect(): Promise<void>;
   /** Begins to remove images and checkpoints that nothing needs any more. */
   collectSoon(): void;
+  /** Resolves when no build is in progress. */
+  settled(): Promise<void>;
   /** Ends the builds in progress, which fail with that reason. */
   close(): Promise<void>;
 }
@@ -218,7 +220,12 @@ export const createTemplateBuilder = (options: TemplateBuilderOptions): Template
       .then(collect)
       .catch((error) => log.error('images could not be removed; this will be retried', { error }));
 
+  const settled = async (): Promise<void> => {
+    while (running.size > 0) await Promise.all(Array.from(running.values(), ({ done }) => done));
+  };
+
   return {
+    settled,
     request: async ({ name, ...size }) => {
       requireImages();
       const build = { id: ids.buildId(), createdAt: clock.now(), diskMb: limits.diskMb, ...size };
@@ -323,7 +330,7 @@ export const createTemplateBuilder = (options: TemplateBuilderOptions): Template
     collectSoon: () => void collectQuietly(),
     close: async () => {
       closing.abort(new Error('the server stops'));
-      await Promise.all(Array.from(running.values(), ({ done }) => done));
+      await settled();
       await collecting;
     },
   };

@@ -8,6 +8,7 @@ import { type ControlPlane, createControlPlane } from '../control-plane/control-
 import { createOneMachine } from '../hosts/one-machine.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
+import { createNewWork } from '../new-work.ts';
 import { type BuildRow, emptyRunConfig } from '../store/build-rows.ts';
 import type { Ingress, PauseKind, SandboxRow, TemplateRow } from '../store/rows.ts';
 import { createStore } from '../store/sqlite.ts';
@@ -75,6 +76,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const template = { id: 't1', name: 'base', kind: 'image' as const, public: false, ...size };
   const makePlane = async (on: FaultyRuntime, limits = {}): Promise<ControlPlane> => {
     const made = createControlPlane({
+      newWork: createNewWork(),
       store,
       hosts: createOneMachine({ runtime: on, images }),
       images: { base: { rootfs: '/' }, templates: images },

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMemory } from '@skerry/runtime/memory';
 import { ensureApiKey } from '../api-key.ts';
-import { createPlatform } from '../app.ts';
+import { createPlatform, type Platform } from '../app.ts';
 import { createSystemClock } from '../clock.ts';
 import { createOneMachine } from '../hosts/one-machine.ts';
 import { createStore } from '../store/sqlite.ts';
@@ -14,6 +14,7 @@ import { createStore } from '../store/sqlite.ts';
 export interface ServedPlatform {
   readonly baseUrl: string;
   readonly apiKey: string;
+  readonly platform: Platform;
   close(): Promise<void>;
 }
 
@@ -45,6 +46,7 @@ export const servePlatform = async (): Promise<ServedPlatform> => {
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     apiKey,
+    platform,
     close: async () => {
       server.closeAllConnections();
       server.close();

@@ -16,7 +16,7 @@ it('ends the server that has locked the folder, which has no address yet', async
   const program = `const { tryLock } = await import(${from('../data-folder/data-lock.ts')});
     const { writeServerProcess } = await import(${from('../data-folder/server-process.ts')});
     globalThis.lock = tryLock(${JSON.stringify(folder)}); writeServerProcess(${JSON.stringify(folder)});
-    process.on('SIGTERM', () => {}); console.log('locked'); setInterval(() => {}, 1000);`;
+    for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => {}); console.log('locked'); setInterval(() => {}, 1000);`;
   const server = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

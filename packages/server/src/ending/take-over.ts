@@ -58,6 +58,8 @@ async function stopServer(
   { deadlineMs, say }: TakeOverOptions,
 ): Promise<FileLock> {
   signalIdentified(server, 'SIGTERM');
+  // The second signal: what is in progress in its sandboxes is about to end anyway.
+  signalIdentified(server, 'SIGHUP');
   const ended = await waitForLock(folder, deadlineMs);
   if (ended) return ended;
   const helper = findHelper(folder);

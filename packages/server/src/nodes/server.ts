@@ -145,7 +145,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   );
   cleanup.defer(() => serving.close());
   const running = cleanup.move();
-  return { address: serving.address, close: () => running.disposeAsync() };
+  return { address: serving.address, drain: serving.drain, close: () => running.disposeAsync() };
 }
 
 /** The same for all servers that share a secret, which the nodes do not get to know. */

@@ -24,6 +24,8 @@ import { openStore } from '../database/database.ts';
 import { logAccess } from '../log/access-log.ts';
 import type { Metrics, MetricsListen } from '../prometheus/open-metrics.ts';
 import { UserError } from '../user-error.ts';
+import { createInFlight, passDraining } from './draining.ts';
+import { createProbes } from './probes.ts';
 import { requireProtection } from './require-protection.ts';
 import type { TlsOptions } from './tls/tls-options.ts';
 
@@ -51,6 +53,8 @@ export interface ServingOptions extends TlsOptions {
   logsAccess: boolean;
   /** Where metrics are served; absent: nowhere. */
   metricsListen?: MetricsListen | undefined;
+  /** How long requests, streams and builds in progress may go on after the order to end. 0: not at all. */
+  drainMs: number;
 }
 
 /** What makes the sandboxes of a server, and what they begin with. */
@@ -61,6 +65,11 @@ export type PlatformParts = Pick<
 
 export interface Serving {
   address: ServerAddress;
+  /**
+   * Begins no more work for callers, and resolves when no request, stream or build is in progress, when `drainMs` are over, or when the
+   * signal aborts. Everything else is served until `close`.
+   */
+  drain(signal: AbortSignal): Promise<void>;
   /** Stops serving. Sandboxes live on, and the next server of the folder finds them. */
   close(): Promise<void>;
 }
@@ -108,9 +117,15 @@ export async function serve(
   // Early callers wait until every sandbox is found again: without a listener they would never get a response.
   const { promise: ready, resolve: openDoor } = Promise.withResolvers<void>();
   const hsts = front && options.hstsSeconds !== undefined ? `max-age=${options.hstsSeconds}` : undefined;
+  const inFlight = createInFlight();
+  let isDraining = false;
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // A client that keeps its connection would lose it later, in the middle of a request.
+    if (isDraining) response.shouldKeepAlive = false;
     guard.begin(request, response);
     if (hsts !== undefined) response.setHeader('Strict-Transport-Security', hsts);
+    if (probes.answer(request, response)) return;
+    inFlight.begin(response);
     await ready;
     const isForSandbox = edge.isSandboxRequest(request);
     if (options.logsAccess) logAccess(log, request, response, { isForSandbox });
@@ -124,6 +139,7 @@ export async function serve(
   await listen(listener, { host, port: options.port });
   const { port } = listener.address() as AddressInfo;
   const domain = options.domain ?? `${publicHost}:${port}`;
+  const probes = createProbes({ domain, sharedHosts });
   if (options.httpRedirectPort !== undefined) {
     const { openHttpRedirect } = await import('./tls/http-redirect.ts');
     const at = { host, port: options.httpRedirectPort };
@@ -186,9 +202,11 @@ export async function serve(
   });
   await platform.start();
   openDoor();
+  probes.set(platform.findMissing);
   server.on('upgrade', (request, socket, head) => {
     if (options.logsAccess) logAccess(log, request, socket, { isForSandbox: true });
     guard.beginUpgrade(request);
+    inFlight.begin(socket);
     edge.upgrade(request, socket, head);
   });
 
@@ -201,8 +219,16 @@ export async function serve(
   writeServerAddress(dataDir, { ...address, ...ownIdentity });
   cleanup.defer(() => removeServerAddress(dataDir));
 
+  const drain = async (signal: AbortSignal): Promise<void> => {
+    isDraining = true;
+    probes.set('draining');
+    front?.drain();
+    platform.refuseNewWork();
+    await passDraining({ inFlight, settleBuilds: platform.buildsSettled, ms: options.drainMs, log, signal });
+  };
+
   const running = cleanup.move();
-  return { address, close: () => running.disposeAsync() };
+  return { address, drain, close: () => running.disposeAsync() };
 }
 
 const toPlainUrls = (origin: string) => ({ apiUrl: `http://${origin}`, sandboxUrl: `http://${origin}` });

@@ -120,6 +120,23 @@ describe.each([
   });
 });
 
+describe('the pods of servers', () => {
+  const { containers, terminationGracePeriodSeconds: graceSeconds = 0 } = deployed(least, 'boxes-server');
+  const [server] = containers as [V1Container];
+
+  it('are probed for readiness and for life apart', () => {
+    expect(server.readinessProbe?.httpGet).toEqual({ path: '/readyz', port: 'api' });
+    expect(server.livenessProbe?.httpGet).toEqual({ path: '/livez', port: 'api' });
+  });
+
+  it('have the time to drain before they are killed', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'server', '--help']);
+    const drainSeconds = Number(/--drain-timeout[^(]*\(default: (\d+)s\)/.exec(stdout)?.[1]);
+    const pauseSeconds = Number(server.lifecycle?.preStop?.exec?.command?.at(-1));
+    expect(graceSeconds).toBeGreaterThanOrEqual(pauseSeconds + drainSeconds + 15);
+  });
+});
+
 describe('the pods of nodes', () => {
   const [node] = nodeSpec(least).containers as [V1Container];
 

@@ -58,6 +58,8 @@ export async function startProgram(
     stop: async (signal = 'SIGTERM') => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill(signal);
+      // The second signal ends what is in progress at once.
+      if (signal === 'SIGTERM') child.kill('SIGHUP');
       await exited;
     },
   };

@@ -51,6 +51,45 @@ describe('a server that ends', () => {
     },
   );
 
+  it('by SIGTERM lets a stream go on to its end, begins no work, and is alive but not ready meanwhile', async () => {
+    const server = await servers.start();
+    const { sandboxId } = await server.createSandbox();
+    const sandbox = await Sandbox.connect(sandboxId, server.connection);
+    const waiting = await sandbox.commands.run('cat; echo done', { background: true, stdin: true });
+    const { apiUrl, apiKey } = server.address;
+    const probe = async (path: string) => {
+      const answer = await fetch(`${apiUrl}${path}`);
+      return { status: answer.status, body: await answer.json() };
+    };
+    expect(await probe('/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
+
+    server.signal('SIGTERM');
+    await expect
+      .poll(() => probe('/readyz'))
+      .toEqual({ status: 503, body: { status: 'not ready', reasons: ['draining'] } });
+    expect(await probe('/livez')).toEqual({ status: 200, body: { status: 'alive' } });
+    const refused = await fetch(`${apiUrl}/v2/sandboxes`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ templateID: 'base' }),
+    });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toEqual({
+      code: 503,
+      message: 'the server is shutting down',
+      error_code: 'server_shutting_down',
+    });
+    expect(await listed(server)).toEqual([sandboxId]);
+    expect((await Sandbox.connect(sandboxId, server.connection)).sandboxId).toBe(sandboxId);
+    await waiting.closeStdin();
+    expect((await waiting.wait()).stdout).toBe('done\n');
+    expect(await servers.ended()).toBe(0);
+
+    const next = await servers.start();
+    expect(await listed(next)).toEqual([sandboxId]);
+    await Sandbox.kill(sandboxId, next.connection);
+  });
+
   it('with kill -9 in the middle of creates loses none that it acknowledged and keeps none half made', async () => {
     const first = await servers.start();
     const acknowledged: string[] = [];

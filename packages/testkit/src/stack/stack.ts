@@ -34,7 +34,11 @@ export interface Stack extends StackClient, AsyncDisposable {
   readonly pid: number;
   /** What the server has logged so far. */
   readonly log: () => string;
-  /** Ends the server with SIGTERM and waits. Sandboxes run on. Rejects when it does not exit with 0. */
+  /** Sends a signal to the server, and does not wait. */
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves with the status with which the server exits; null when a signal ended it. */
+  ended(): Promise<number | null>;
+  /** Ends the server with two signals, of which the second ends what is in progress, and waits. Sandboxes run on. Rejects when it does not exit with 0. */
   stop(): Promise<void>;
   /** Ends the server with SIGKILL and waits. */
   kill(): Promise<void>;
@@ -93,8 +97,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     imagesDir,
     pid: child.pid as number,
     log: () => log,
+    signal: (signal) => void child.kill(signal),
+    async ended() {
+      await untilGone(child);
+      return child.exitCode;
+    },
     async stop() {
       child.kill('SIGTERM');
+      child.kill('SIGHUP');
       await untilGone(child);
       if (child.exitCode !== 0) throw new Error(`skerry up ended with ${child.exitCode}\n${log}`);
     },

@@ -13,6 +13,8 @@ export interface SuccessiveServers {
   start(): Promise<Stack>;
   /** Ends the server that runs and waits; its sandboxes run on. */
   end(how: 'kill' | 'stop'): Promise<void>;
+  /** Waits for the end of a server that was signalled. Resolves with its status. */
+  ended(): Promise<number | null | undefined>;
 }
 
 /** For the tests of a `describe` or a file, after which `skerry down` ends what runs, and the folder is deleted. */
@@ -28,6 +30,11 @@ export function useSuccessiveServers(): SuccessiveServers {
     async start() {
       running ??= await startStack({ dataDir });
       return running;
+    },
+    async ended() {
+      const ending = running;
+      running = undefined;
+      return ending?.ended();
     },
     async end(how) {
       const ending = running;

@@ -43,12 +43,14 @@ export interface Running {
   learn?(signal: AbortSignal): Promise<string[]>;
   /** Resolves with the reason when it can no longer work. */
   failed?: Promise<Error>;
+  /** Lets what is in progress end before `close`; resolves at once when the signal aborts. */
+  drain?(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Starts a service, reports that it is ready, and closes it on SIGINT, SIGHUP or SIGTERM. One of these before it is ready ends the start,
- * with a line at once and the status of shells for that signal. Rejects as the start does, and when the service fails.
+ * Starts a service, reports that it is ready, and on SIGINT, SIGHUP or SIGTERM drains and closes it. A second one ends the draining at once.
+ * One of these before it is ready ends the start, with a line at once and the status of shells for that signal. Rejects as the start does, and when the service fails.
  */
 export async function runInForeground(
   { logLevel, json }: ForegroundFlags,
@@ -58,7 +60,11 @@ export async function runInForeground(
   const { promise: stopped, resolve: noteStopped } = Promise.withResolvers<void>();
   using progress = createProgressLine();
   let isReady = false;
+  const hurrying = new AbortController();
   const stop = (signal: NodeJS.Signals): void => {
+    if (stopping.signal.aborted) hurrying.abort();
+    // The next Ctrl-C ends this process, whatever it waits for.
+    if (!isReady || stopping.signal.aborted) process.off('SIGINT', stop);
     if (!isReady && !stopping.signal.aborted) {
       progress[Symbol.dispose]();
       progress.writeLine('skerry: stopped before it was ready');
@@ -67,9 +73,8 @@ export async function runInForeground(
     stopping.abort();
     noteStopped();
   };
-  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.once(signal, stop);
   // "skerry down" may signal a server that is already stopping; it must complete the stop.
-  process.on('SIGTERM', stop);
+  for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) process.on(signal, stop);
 
   const starting = start({
     log: createLog({
@@ -101,6 +106,7 @@ export async function runInForeground(
   }
   const failure = await Promise.race([stopped, running.failed ?? stopped]);
   stopping.abort();
+  if (failure === undefined) await running.drain?.(hurrying.signal);
   await Promise.all([running.close(), learning]);
   if (failure) throw failure;
 }

@@ -2,6 +2,7 @@ import type { ServingOptions } from '@skerry/server';
 import { dataFolderDefault, defaultDataFolder } from '@skerry/server/data-folder';
 import { type Command, Option } from 'commander';
 import { parseCount } from '../parse-count.ts';
+import { parseDuration } from '../parse-duration.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { parsePort } from '../parse-port.ts';
 import { OPTION_GROUPS } from './option-groups.ts';
@@ -19,6 +20,7 @@ export interface ServingFlags extends TlsFlags {
   requireProtocolVersion: boolean;
   secureByDefault: boolean;
   sharedHost: string[];
+  drainTimeout: number;
 }
 
 /** Adds the flags of a command that serves platform and edge, wherever its sandboxes are; `parseSandboxes` knows how many those may be. */
@@ -41,6 +43,14 @@ export const withServingOptions = (
       .option(
         '--no-require-protocol-version',
         'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
+      )
+      .addOption(
+        new Option(
+          '--drain-timeout <time>',
+          'how long requests, streams and builds in progress may go on after SIGTERM; 0 ends them at once',
+        )
+          .argParser((text) => (text === '0' ? 0 : parseDuration(text)))
+          .default(30, '30s'),
       ),
   )
     .optionsGroup(OPTION_GROUPS.sandboxes)
@@ -82,6 +92,7 @@ export async function toServingOptions(
     requireProtocolVersion: flags.requireProtocolVersion,
     secureByDefault: flags.secureByDefault,
     sharedHosts: flags.sharedHost,
+    drainMs: flags.drainTimeout * 1_000,
   };
 }
 

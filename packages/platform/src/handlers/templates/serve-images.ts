@@ -17,7 +17,8 @@ import { toBuildRequested } from '../template-replies.ts';
 import { requireTemplateState } from './find-template.ts';
 import { DEFAULT_TAG, parseTemplateReference } from './template-reference.ts';
 
-export interface ImageServices extends Pick<HandlerContext, 'store' | 'templateBuilder' | 'diskMb'> {
+export interface ImageServices
+  extends Pick<HandlerContext, 'store' | 'templateBuilder' | 'diskMb' | 'newWork'> {
   /** Archives that are uploaded; undefined where templates cannot be built. */
   imports: ArchiveStore | undefined;
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
@@ -39,6 +40,7 @@ export const serveImages = (server: FastifyInstance, services: ImageServices): v
     scope.post('/skerry/v1/images', {
       onRequest,
       handler: async (request, reply) => {
+        services.newWork.require();
         const parts = { params: {}, query: request.query as Record<string, unknown>, headers: {} };
         const { query } = checkLoad({ ...parts, body: undefined });
         const load = createLoad(services, query as LoadQuery);

@@ -7,12 +7,12 @@ import { afterEach, beforeEach } from 'vitest';
 import { type ControlPlane, createControlPlane } from '../../control-plane/control-plane.ts';
 import { createRandomIds } from '../../ids.ts';
 import { defaultLimits, type Limits } from '../../limits.ts';
+import { createNewWork } from '../../new-work.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import { createFaultyRuntime, type FaultyRuntime } from '../../testing/faulty-runtime.ts';
 import { createManualClock } from '../../testing/manual-clock.ts';
 import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
-
 import { createFleet, type Fleet } from '../fleet.ts';
 import type { ConnectNode } from '../member.ts';
 import type { Membership } from '../membership/membership.ts';
@@ -114,6 +114,7 @@ export const useFleet = ({
       fleet.hosts = createFleet({ membership, connect, store, clock, log, deadMs, blobs });
       const { hosts } = fleet;
       fleet.plane = createControlPlane({
+        newWork: createNewWork(),
         ...{
           store,
           hosts,

@@ -6,13 +6,13 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { type ControlPlane, createControlPlane } from '../../control-plane/control-plane.ts';
 import { createRandomIds } from '../../ids.ts';
 import { defaultLimits, type Limits } from '../../limits.ts';
+import { createNewWork } from '../../new-work.ts';
 import type { Ingress, SandboxRow } from '../../store/rows.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import { createFaultyRuntime, type FaultyRuntime } from '../../testing/faulty-runtime.ts';
 import { createManualClock } from '../../testing/manual-clock.ts';
 import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
-
 import { createFleet, type Fleet } from '../fleet.ts';
 import type { ConnectNode } from '../member.ts';
 import type { Membership } from '../membership/membership.ts';
@@ -134,6 +134,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
         },
       });
       const plane = createControlPlane({
+        newWork: createNewWork(),
         ...{ store, hosts, clock: manual.clock, log },
         ...{ secret: 'secret', limits: { ...defaultLimits, ...limits } },
         images: { base: hosts.images.base },

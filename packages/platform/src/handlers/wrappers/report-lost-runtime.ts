@@ -1,6 +1,6 @@
 import { RuntimeLostError } from '@skerry/runtime';
-import { toLostError } from '../runtime-lost.ts';
-import type { PlatformHandlers } from './platform-handlers.ts';
+import { toLostError } from '../../runtime-lost.ts';
+import type { PlatformHandlers } from '../platform-handlers.ts';
 
 /** Wraps handlers so that a call during which the runtime is lost fails with `toLostError`. */
 export const reportLostRuntime = (handlers: PlatformHandlers): PlatformHandlers => {
