@@ -1,9 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, it } from 'vitest';
+import * as manifest from '../gen/skerry/copies/v1/manifest_pb.ts';
 import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { checkBounds } from './check-bounds.ts';
 
 const target = { instance: 'i1', birthId: 'b' };
+const part = { offset: 0, sizeBytes: 1, sha256: 'a'.repeat(64), storedBytes: 1 };
 
 it('accepts what the schema allows, in lists and in each field of a oneof', () => {
   checkBounds(wire.ListUsageRequestSchema, create(wire.ListUsageRequestSchema, { targets: [target] }));
@@ -21,9 +23,9 @@ it.each([
   [wire.StopRequestSchema, {}, 'target is missing'],
   [wire.StopRequestSchema, { target: { instance: 'A' } }, 'target.instance must be 1 to 40 of a-z and 0-9'],
   [
-    wire.ListUsageRequestSchema,
-    { targets: [target, { instance: 'a/b' }] },
-    'targets[1].instance must be 1 to 40 of a-z and 0-9',
+    manifest.DiskSchema,
+    { parts: [part, { ...part, sha256: 'a/b' }] },
+    'parts[1].sha256 must be 64 hex digits',
   ],
   [wire.DiffRequestSchema, { from: {}, to: {} }, 'from.origin must be one of rootfs, snapshot, instance'],
   [
