@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { copyFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import {
   CONTINUATION,
@@ -21,7 +23,9 @@ let certificate: TrustedCertificate;
 let stack: Stack;
 beforeAll(async () => {
   certificate = makeTrustedCertificate('localhost');
-  stack = await startStack({ args: [...certificate.args, '--no-memory'] });
+  stack = await startStack({
+    args: [...certificate.args, '--http-redirect', '0', '--log-level', 'info', '--no-memory'],
+  });
 });
 afterAll(async () => {
   await stack.down();
@@ -57,6 +61,28 @@ attackFromOutside(
       );
       await expect.poll(() => raw.hasRefused(1)).toBe(true);
       raw.socket.destroy();
+    }
+    await expectService();
+  },
+);
+
+attackFromOutside(
+  'leading a caller of plain HTTP to another host, by a host name or a path',
+  'a redirect to the configured names alone',
+  async () => {
+    const [, port] = /sent to the port with TLS.*"port":(\d+)/.exec(stack.log()) ?? [];
+    for (const [line, name] of [
+      ['GET / HTTP/1.1', 'evil.test'],
+      ['GET / HTTP/1.1', 'localhost.evil.test'],
+      ['GET / HTTP/1.1', 'evil.test/.localhost'],
+      ['GET / HTTP/1.1', 'evil.test#.localhost'],
+      ['GET http://evil.test/ HTTP/1.1', 'localhost'],
+      ['GET //evil.test/ HTTP/1.1', 'localhost'],
+    ]) {
+      const socket = connect({ host: '127.0.0.1', port: Number(port) });
+      socket.write(`${line}\r\nHost: ${name}\r\n\r\n`);
+      const [, address] = /^location: (.*)\r$/im.exec(await text(socket)) ?? [];
+      if (address !== undefined) expect(new URL(address).origin).toBe(stack.address.apiUrl);
     }
     await expectService();
   },
