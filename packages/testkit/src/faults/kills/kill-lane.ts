@@ -70,7 +70,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
   };
 
   const createKnown = async ({ connection }: Stack): Promise<KnownSandbox> => {
-    const sandbox = await Sandbox.create({ ...connection, timeoutMs: LIFE_MS });
+    const sandbox = await Sandbox.create({ ...connection, timeoutMs: LIFE_MS, autoResume: true });
     const { sandboxId: id } = sandbox;
     ids.add(id);
     const files = new Map([await writeFile(sandbox, { name: 'kept', text: id.repeat(300) })]);
@@ -206,13 +206,18 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     }
     count(report.outcomes, `${target}: ${error?.code ?? 'done'}`);
     const stack = await keeper.current();
-    const { from, worksInside = false, settle } = operations[kind] as KillOperation;
+    const {
+      from,
+      worksInside = false,
+      isRepeated = from === 'running',
+      settle,
+    } = operations[kind] as KillOperation;
     await check(stack, { name, mayEnd: target === 'program' && worksInside });
     const wrong = (await settle?.(stack, dataDir)) ?? [];
     report.failures.push(...wrong.map((what) => `${what} after ${name}`));
     await removeRest(stack, name);
     // What was still paused was resumed by that look at it: the same operation once more.
-    if (from === 'running' && settle === undefined)
+    if (isRepeated && settle === undefined)
       await requireNone(await act(kind), `${kind} again, after ${name}`);
     return true;
   };

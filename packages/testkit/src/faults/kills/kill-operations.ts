@@ -1,5 +1,6 @@
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { Sandbox, SandboxError, snapshots } from '@skerry/sdk';
+import { fetchByHost } from '../../stack/fetch-by-host.ts';
 import type { Stack } from '../../stack/stack.ts';
 import { type KnownSandbox, LIFE_MS } from '../lifecycle/operations.ts';
 
@@ -14,6 +15,8 @@ export interface KillOperation {
   endsProcesses?: boolean;
   /** Whether a program works inside of its processes, which may end with it: see `Criu`. */
   worksInside?: boolean;
+  /** Whether it is done once more after a kill, although the sandbox has to be paused for it. */
+  isRepeated?: boolean;
   act: (stack: Stack, sandbox: KnownSandbox) => Promise<void>;
   /** After a kill: removes what there is of it, and resolves with what is not as it should be. */
   settle?: (stack: Stack, dataDir: string) => Promise<string[]>;
@@ -42,6 +45,18 @@ export const createKillOperations = (level: IsolationLevel): Record<string, Kill
     from: 'paused with memory',
     act: async ({ connection }, { id }) => {
       await Sandbox.connect(id, { ...connection, timeoutMs: LIFE_MS });
+    },
+  },
+  wake: {
+    from: 'paused with memory',
+    isRepeated: true,
+    act: async ({ address }, { id }) => {
+      const host = `8000-${id}.${address.domain}`;
+      const { status, text } = await fetchByHost(address.apiUrl, { host }).catch((cause: unknown) => {
+        throw new SandboxError('connection_failed', 'the request was cut off', { cause });
+      });
+      // No program listens there in a sandbox that runs.
+      if (status !== 502 || !text.includes('port is not open')) throw new SandboxError('internal', text);
     },
   },
   'resume files only': {
