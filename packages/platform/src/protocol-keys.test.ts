@@ -1,6 +1,6 @@
 import { createPlatformClient } from '@skerry/platform-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonSchema, readOperation } from './http/document.ts';
+import { documentPaths, type JsonSchema, readOperation } from './http/document.ts';
 import { type ServedPlatform, servePlatform } from './testing/serve-platform.ts';
 
 const createKeys = [
@@ -48,6 +48,8 @@ const protocolKeys: Record<string, string[]> = {
     ...['type', 'args', 'force', 'filesHash'].map((key) => `steps.${key}`),
     ...registryKeys.map((key) => `fromImageRegistry.${key}`),
   ],
+  'POST /api-keys': ['name'],
+  'PATCH /api-keys/{apiKeyID}': ['name'],
   'POST /templates/tags': ['target', 'tags'],
   'DELETE /templates/tags': ['name', 'tags'],
   'PATCH /templates/{templateID}': ['public'],
@@ -78,6 +80,17 @@ const keysOfBody = (operation: string): NamedKey[] => keysOf(readOperation(opera
 describe('the document names the keys that the protocol has in the body of', () => {
   it.each(Object.entries(protocolKeys))('%s', (operation, keys) => {
     expect(keysOfBody(operation).map(({ key }) => key)).toEqual(expect.arrayContaining(keys));
+  });
+
+  it('each operation of the protocol with a body', () => {
+    const withBody = Object.entries(documentPaths)
+      .filter(([path, item]) => !path.startsWith('/skerry/') && !('servers' in item))
+      .flatMap(([path, item]) =>
+        (['post', 'put', 'patch', 'delete'] as const)
+          .filter((method) => item[method]?.requestBody !== undefined)
+          .map((method) => `${method.toUpperCase()} ${path}`),
+      );
+    expect(Object.keys(protocolKeys).toSorted()).toEqual(withBody.toSorted());
   });
 });
 
