@@ -42,6 +42,8 @@ export type {
   InstanceSettings,
   InstanceSpec,
   InstanceState,
+  Kept,
+  LevelFeatures,
   Limits,
   Runtime,
   SnapshotId,

@@ -71,6 +71,8 @@ export interface Instance {
    * `resume`; a connection made under one run id must not be used under another.
    */
   readonly runId: string;
+  /** The level of that run. A resume may raise it. */
+  readonly isolation: IsolationLevel;
   state(): Promise<InstanceState>;
   /**
    * Opens a byte stream to a port inside. 49983 is the agent's public HTTP; any other port is that of a program inside,
@@ -237,14 +239,28 @@ export interface Usage {
   processCount: number;
 }
 
-/** What this driver can do on this host, found out by trying. Plain data. */
-export interface Features {
-  /** What stands between a sandbox and the host's kernel, where its create names no level. */
-  level: IsolationLevel;
-  /** Whether programs run inside. Without, a sandbox is its agent and the files of its image. */
-  programs: boolean;
+/** What a pause and a snapshot can keep. */
+export interface Kept {
   pause: { memory: boolean; filesystem: boolean };
   snapshot: { memory: boolean; filesystem: boolean };
+}
+
+/** What a pause and a snapshot can keep of the sandboxes of one level. */
+export interface LevelFeatures extends Kept {
+  /** Whether no sandbox of that level has been tried yet: the rest is what it should keep then. */
+  isExpected?: boolean;
+}
+
+/** What this driver can do on this host, found out by trying. Plain data. What it keeps is that of the default level. */
+export interface Features extends Kept {
+  /** What stands between a sandbox and the host's kernel, where its create names no level: the default level. */
+  level: IsolationLevel;
+  /** No run begins below it. */
+  minimumLevel: IsolationLevel;
+  /** The levels that a create can name, and what is kept of sandboxes of each. */
+  levels: Readonly<Partial<Record<IsolationLevel, LevelFeatures>>>;
+  /** Whether programs run inside. Without, a sandbox is its agent and the files of its image. */
+  programs: boolean;
   /** Whether an instance can be exported as an image, and a snapshot where there are any. */
   imageExport: boolean;
   /** Sandboxes can have a network of their own with access to the internet. */

@@ -1,11 +1,18 @@
-import type { Features } from '@skerry/runtime';
+import { isolationLevels, strongestOf } from '@skerry/contract/isolation';
+import type { Features, Kept } from '@skerry/runtime';
+
+const everything: Kept = {
+  pause: { memory: true, filesystem: true },
+  snapshot: { memory: true, filesystem: true },
+};
 
 /** Before any node has answered; a node refuses what it cannot do. */
 const expected: Features = {
   level: 'container',
+  minimumLevel: 'container',
+  levels: Object.fromEntries(isolationLevels.map((level) => [level, everything])),
   programs: true,
-  pause: { memory: true, filesystem: true },
-  snapshot: { memory: true, filesystem: true },
+  ...everything,
   imageExport: true,
   network: true,
   limits: { cpu: true, memory: true, disk: true, processes: true },
@@ -13,14 +20,17 @@ const expected: Features = {
 
 /** What every node can do, read anew at each use. Levels must not differ: the caller uses no node of another one. */
 export const createCommonFeatures = (all: () => Features[]): Features => {
-  const every = <T extends Record<string, boolean>>(pick: (features: Features) => T): T => {
-    const given = all().map(pick);
-    const names = Object.keys(pick(expected)) as (keyof T)[];
-    return Object.fromEntries(names.map((name) => [name, given.every((one) => one[name])])) as T;
-  };
+  const every = <T extends Record<string, boolean>>(pick: (features: Features) => T): T =>
+    toCommon(all().map(pick), pick(expected));
   return {
     get level() {
       return all()[0]?.level ?? expected.level;
+    },
+    get minimumLevel() {
+      return strongestOf(all().map(({ minimumLevel }) => minimumLevel));
+    },
+    get levels() {
+      return toCommonLevels(all());
     },
     programs: true,
     get pause() {
@@ -40,3 +50,26 @@ export const createCommonFeatures = (all: () => Features[]): Features => {
     },
   };
 };
+
+const toCommon = <T extends Record<string, boolean>>(given: readonly T[], expected: T): T => {
+  const names = Object.keys(expected) as (keyof T)[];
+  return Object.fromEntries(names.map((name) => [name, given.every((one) => one[name])])) as T;
+};
+
+/** Returns the levels that some node has, and what each of those nodes keeps of its sandboxes. */
+const toCommonLevels = (all: readonly Features[]): Features['levels'] =>
+  Object.fromEntries(
+    isolationLevels.flatMap((level) => {
+      const having = all.flatMap(({ levels }) => levels[level] ?? []);
+      if (having.length === 0) return [];
+      const pause = toCommon(
+        having.map((kept) => kept.pause),
+        everything.pause,
+      );
+      const snapshot = toCommon(
+        having.map((kept) => kept.snapshot),
+        everything.snapshot,
+      );
+      return [[level, { pause, snapshot }]];
+    }),
+  );

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createClient, type Transport } from '@connectrpc/connect';
 import type { ConnectOptions } from '@skerry/contract/directory';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createGuestConnections, type GuestConnections } from '../drivers/guest-connections.ts';
 import {
   type AddressedInstance,
@@ -122,13 +123,16 @@ export async function createRemote(options: {
   const toInstance = ({ id, birthId, sockets, ...first }: InstanceDescription): AddressedInstance => {
     const target = { instance: id, birthId };
     const connections = connectionsOf(birthId);
-    let { runId } = first;
-    const describe = (): InstanceDescription => ({ id, birthId, runId, sockets });
+    let { runId, isolation } = first;
+    const describe = (): InstanceDescription => ({ id, birthId, runId, isolation, sockets });
     return {
       id,
       birthId,
       get runId() {
         return runId;
+      },
+      get isolation() {
+        return isolation;
       },
       sockets,
       state: () => ifGone(readState(target), 'stopped'),
@@ -136,16 +140,17 @@ export async function createRemote(options: {
       control: ({ signal } = {}) => connections.open(() => guests.control(describe(), { signal })),
       pause: async ({ memory }) => {
         const act = () => ask(client.pause({ target, memory }), toNothing);
-        await (memory && features.pause.memory ? connections.interrupt(act) : act());
+        await (memory && features.levels[isolation]?.pause.memory ? connections.interrupt(act) : act());
       },
       resume: async ({ memory, signal } = {}) => {
         const request = { target, ...(memory !== undefined && { memory }) };
         const resuming = callCancellable((call) => client.resume({ ...request, call }), { cancel, signal });
-        ({ runId } = await ask(resuming, parseInstance));
+        ({ runId, isolation } = await ask(resuming, parseInstance));
+        await learn(isolation);
       },
       snapshot: async ({ id: snapshot, memory, ...how }) => {
         const take = () => ask(client.snapshot({ target, snapshot, memory, ...how }), toNothing);
-        await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
+        await (memory && features.levels[isolation]?.snapshot.memory ? connections.interrupt(take) : take());
       },
       exportImage: (how) => exportImage({ case: 'target', value: target }, how),
       setNetwork: (policy) => ask(client.setNetwork({ target, network: JSON.stringify(policy) }), toNothing),
@@ -173,6 +178,14 @@ export async function createRemote(options: {
     await link.close();
     throw error;
   });
+  /** Reads the features anew when what is kept at a level was only expected. */
+  const learn = async (level: IsolationLevel): Promise<void> => {
+    if (!features.levels[level]?.isExpected) return;
+    // The sandbox exists, whatever becomes of this call: the next one reads them.
+    await ask(client.describe({}), (answer) => Object.assign(features, parseFeatures(answer))).catch(
+      () => undefined,
+    );
+  };
   return {
     name,
     features,
@@ -181,7 +194,9 @@ export async function createRemote(options: {
       if (signal?.aborted) throw new RuntimeError('unavailable', 'aborted', { cause: signal.reason });
       const message = toSpecMessage(spec);
       const creating = callCancellable((call) => client.create({ spec: message, call }), { cancel, signal });
-      return toInstance(await ask(creating, parseInstance));
+      const made = await ask(creating, parseInstance);
+      await learn(made.isolation);
+      return toInstance(made);
     },
     get: async (id) => {
       if (!isInstanceId(id)) throw new RuntimeError('not_found', 'no sandbox has such an id');

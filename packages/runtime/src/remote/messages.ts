@@ -13,6 +13,7 @@ import type {
   Features,
   InstanceSpec,
   InstanceState,
+  Kept,
   TreeOrigin,
   Usage,
 } from '../runtime.ts';
@@ -27,6 +28,7 @@ export interface InstanceDescription {
   id: string;
   birthId: string;
   runId: string;
+  isolation: IsolationLevel;
   sockets: GuestSockets;
 }
 
@@ -42,14 +44,17 @@ export interface Run {
   runId: string;
 }
 
-export const toInstanceMessage = ({ id, birthId, runId, sockets }: AddressedInstance) => ({
-  instance: { id, birthId, runId, sockets: { http: sockets.http, control: sockets.control } },
+export const toInstanceMessage = ({ id, birthId, runId, isolation, sockets }: AddressedInstance) => ({
+  instance: { id, birthId, runId, isolation, sockets: { http: sockets.http, control: sockets.control } },
 });
 
 export function parseInstance({ instance }: { instance?: wire.Instance | undefined }): InstanceDescription {
   if (!instance?.sockets) throw malformed('no instance');
   const { id, birthId, runId, sockets } = instance;
-  return { id, birthId, runId, sockets: { http: sockets.http, control: sockets.control } };
+  return {
+    ...{ id, birthId, runId, isolation: parseLevel(instance.isolation) },
+    sockets: { http: sockets.http, control: sockets.control },
+  };
 }
 
 export function parseTarget({ target }: { target?: Target | undefined }): Target {
@@ -62,14 +67,25 @@ export function parseRun({ run }: { run?: wire.Run | undefined }): Run {
   return { instance: run.instance, runId: run.runId };
 }
 
+export const toFeaturesMessage = ({ levels, ...features }: Features) => ({
+  ...features,
+  levels: Object.entries(levels).map(([name, kept]) => ({ name, ...kept })),
+});
+
 export const parseFeatures = ({ features }: wire.DescribeResponse): Features => {
-  const { pause, snapshot, limits } = features ?? {};
-  if (!features || !pause || !snapshot || !limits) throw malformed('features');
+  const { limits } = features ?? {};
+  if (!features || !limits) throw malformed('features');
   return {
     level: parseLevel(features.level),
+    minimumLevel: parseLevel(features.minimumLevel),
+    levels: Object.fromEntries(
+      features.levels.map((one) => [
+        parseLevel(one.name),
+        { ...parseKept(one), ...(one.isExpected && { isExpected: true }) },
+      ]),
+    ),
     programs: features.programs,
-    pause: { memory: pause.memory, filesystem: pause.filesystem },
-    snapshot: { memory: snapshot.memory, filesystem: snapshot.filesystem },
+    ...parseKept(features),
     imageExport: features.imageExport,
     network: features.network,
     limits: {
@@ -78,6 +94,14 @@ export const parseFeatures = ({ features }: wire.DescribeResponse): Features => 
       disk: limits.disk,
       processes: limits.processes,
     },
+  };
+};
+
+const parseKept = ({ pause, snapshot }: Pick<wire.Features, 'pause' | 'snapshot'>): Kept => {
+  if (!pause || !snapshot) throw malformed('features');
+  return {
+    pause: { memory: pause.memory, filesystem: pause.filesystem },
+    snapshot: { memory: snapshot.memory, filesystem: snapshot.filesystem },
   };
 };
 

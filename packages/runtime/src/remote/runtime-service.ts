@@ -13,6 +13,7 @@ import {
   type Target,
   toDifferenceMessage,
   toExportedImageMessage,
+  toFeaturesMessage,
   toInstanceMessage,
   toStateMessage,
   toUsageMessage,
@@ -49,7 +50,7 @@ export const createRuntimeService = (
   const cancellable = createCancellableCalls();
 
   return {
-    describe: () => ({ name: runtime.name, features: runtime.features }),
+    describe: () => ({ name: runtime.name, features: toFeaturesMessage(runtime.features) }),
     create: (request, context) =>
       cancellable.run(request.call, context, async (signal) =>
         toInstanceMessage(await runtime.create(parseSpec(request), { signal })),

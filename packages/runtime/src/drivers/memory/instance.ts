@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createSerialQueue } from '../../concurrency/serial-queue.ts';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import type { Features, InstanceState, SnapshotId } from '../../runtime.ts';
@@ -12,6 +13,7 @@ export interface MemorySnapshot {
   readonly rootfs: string;
   readonly memory: boolean;
   readonly ephemeral: boolean;
+  readonly isolation: IsolationLevel;
 }
 
 export interface MemoryInstance extends AddressedInstance {
@@ -33,6 +35,9 @@ export const createMemoryInstance = (options: {
   id: string;
   rootfs: string;
   folder: string;
+  isolation: IsolationLevel;
+  /** Returns the level of the next run of what had this one. Throws `unsupported`. */
+  raiseLevel: (own: IsolationLevel, kept: { memory: boolean }) => IsolationLevel;
   features: Features;
   /** The snapshots of all instances. */
   snapshots: Map<SnapshotId, MemorySnapshot>;
@@ -44,6 +49,7 @@ export const createMemoryInstance = (options: {
   const sockets = { http: join(folder, 'http.sock'), control: join(folder, 'control.sock') };
   let state: InstanceState = 'stopped';
   let run: Run | undefined;
+  let { isolation } = options;
   let keptMemory = false;
   const { run: inTurn } = createSerialQueue();
 
@@ -72,6 +78,9 @@ export const createMemoryInstance = (options: {
 
   return {
     id,
+    get isolation() {
+      return isolation;
+    },
     rootfs,
     birthId: randomUUID(),
     sockets,
@@ -102,6 +111,7 @@ export const createMemoryInstance = (options: {
           throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
         if (signal?.aborted)
           throw new RuntimeError('unavailable', 'the resume was aborted', { cause: signal.reason });
+        isolation = options.raiseLevel(isolation, { memory: keptMemory && memory !== false });
         await begin().catch((error: unknown) => {
           throw toRuntimeError(error, `resuming sandbox ${id}`);
         });
@@ -116,7 +126,7 @@ export const createMemoryInstance = (options: {
         if (snapshots.has(snapshotId))
           throw new RuntimeError('already_exists', `snapshot ${snapshotId} exists already`);
         if (memory) run?.agent.interrupt();
-        snapshots.set(snapshotId, { rootfs, memory, ephemeral });
+        snapshots.set(snapshotId, { rootfs, memory, ephemeral, isolation });
       });
     },
     exportImage: storesNoFiles,

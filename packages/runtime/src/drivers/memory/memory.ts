@@ -1,10 +1,11 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
+import { type IsolationLevel, levelsFrom, strongestOf } from '@skerry/contract/isolation';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
 import { isInstanceId } from '../../instance-id.ts';
-import type { Features, InstanceSpec, InstanceState, TreeOrigin } from '../../runtime.ts';
+import type { Features, InstanceSpec, InstanceState, Kept, TreeOrigin } from '../../runtime.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { parseInstanceId } from '../instance-spec.ts';
 import { createMemoryInstance, type MemoryInstance, type MemorySnapshot, storesNoFiles } from './instance.ts';
@@ -15,7 +16,11 @@ export interface MemoryOptions {
   /** Answers requests to the agents, on both of their sockets. Default: 204 to everything. */
   agent?: (id: string, socket: 'http' | 'control') => RequestListener;
   /** What it can keep. Default: everything. */
-  keeps?: Partial<Pick<Features, 'pause' | 'snapshot'>>;
+  keeps?: Partial<Kept>;
+  /** The levels that its sandboxes claim; the first is the default. Default: `container`. Nothing is isolated at either. */
+  levels?: readonly [IsolationLevel, ...IsolationLevel[]];
+  /** Default: the weakest of `levels`. */
+  minimumLevel?: IsolationLevel;
 }
 
 export interface MemoryRuntime extends AddressedRuntime {
@@ -30,6 +35,8 @@ interface World {
   readonly instances: Map<string, MemoryInstance>;
   readonly snapshots: Map<string, MemorySnapshot>;
   runs: number;
+  /** That of the runtime that was made last. */
+  minimumLevel: IsolationLevel;
 }
 
 const worlds = new Map<string, World>();
@@ -38,11 +45,23 @@ const worlds = new Map<string, World>();
  * The driver in which no program runs: a sandbox is an agent of this process on two sockets, and the unchanged files of
  * its image. Runs, states and snapshots follow the port. Sandboxes outlive the runtime, and end with the process.
  */
-export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): MemoryRuntime => {
+export const createMemory = ({
+  dataDir,
+  agent,
+  keeps = {},
+  levels = ['container'],
+  minimumLevel = levels[0],
+}: MemoryOptions): MemoryRuntime => {
   const all = { memory: true, filesystem: true };
   const { pause = all, snapshot = pause } = keeps;
   const features: Features = {
-    level: 'container',
+    level: levels[0],
+    minimumLevel,
+    levels: Object.fromEntries(
+      levelsFrom(minimumLevel).flatMap((level) =>
+        levels.includes(level) ? [[level, { pause, snapshot }]] : [],
+      ),
+    ),
     programs: false,
     pause,
     snapshot,
@@ -50,7 +69,8 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
     network: false,
     limits: { cpu: false, memory: false, disk: false, processes: false },
   };
-  const world = worlds.get(dataDir) ?? { instances: new Map(), snapshots: new Map(), runs: 0 };
+  const world = worlds.get(dataDir) ?? { instances: new Map(), snapshots: new Map(), runs: 0, minimumLevel };
+  world.minimumLevel = minimumLevel;
   worlds.set(dataDir, world);
   const { instances, snapshots } = world;
   const starting = new Set<string>();
@@ -72,13 +92,36 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
     return 'snapshot' in origin ? requireSnapshot(origin.snapshot).rootfs : find(origin.instance).rootfs;
   };
 
+  const chooseLevel = (id: string, needed: readonly IsolationLevel[]): IsolationLevel => {
+    const strongest = strongestOf([...needed, world.minimumLevel]);
+    const chosen = levelsFrom(strongest).find((level) => levels.includes(level));
+    if (chosen !== undefined) return chosen;
+    throw new RuntimeError(
+      'unsupported',
+      `sandbox ${id} is of level ${strongest}, which this host does not run`,
+    );
+  };
+
+  /** As `chooseLevel`, for an origin that has a level. Throws `unsupported` when its processes would change theirs. */
+  const raiseLevel = (
+    id: string,
+    { isolation: own, memory }: Pick<MemorySnapshot, 'isolation' | 'memory'>,
+    asked: IsolationLevel = own,
+  ): IsolationLevel => {
+    const chosen = chooseLevel(id, [own, asked]);
+    if (!memory || chosen === own) return chosen;
+    throw new RuntimeError(
+      'unsupported',
+      `the memory of sandbox ${id} is of level ${own}, and cannot be restored at level ${chosen}`,
+    );
+  };
+
   const make = async (spec: InstanceSpec, signal: AbortSignal | undefined): Promise<MemoryInstance> => {
-    const { id, isolation = features.level } = spec;
-    if (isolation !== features.level)
-      throw new RuntimeError(
-        'unsupported',
-        `sandbox ${id} is of level ${isolation}, which this host does not run`,
-      );
+    const { id } = spec;
+    const isolation =
+      'snapshot' in spec
+        ? raiseLevel(id, requireSnapshot(spec.snapshot), spec.isolation)
+        : chooseLevel(id, [spec.isolation ?? features.level]);
     const rootfs = toRootfs(spec);
     if (!(await stat(rootfs)).isDirectory()) throw new RuntimeError('internal', `${rootfs} is no folder`);
     const folder = join(dataDir, 'sandboxes', id);
@@ -87,6 +130,8 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
       id,
       rootfs,
       folder,
+      isolation,
+      raiseLevel: (own, { memory }) => raiseLevel(id, { isolation: own, memory }),
       features,
       snapshots,
       agent,

@@ -49,7 +49,11 @@ export const createSandbox = async (
   requireRoom(dataDir);
   await claim(host, id);
   try {
-    const { prepareMemory, prepareDisk, rootfs, diskBaseId, ...origin } = await openOrigin(host, spec);
+    const { prepareMemory, prepareDisk, rootfs, diskBaseId, ...origin } = await openOrigin(
+      host,
+      spec,
+      signal,
+    );
     const slot = await reserveSlot({ dataDir, id, stateDir, foreignIds: await host.readForeignIds() });
     const record: SandboxRecord = {
       version: 1,

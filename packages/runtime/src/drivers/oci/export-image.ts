@@ -71,7 +71,7 @@ export const exportSnapshot = async (
   if (!host.capturesDisks) throw new RuntimeError('unsupported', 'this host has no snapshots');
   try {
     const { contents, folder } = await host.snapshots.openFiles(id);
-    chooseLevel(host, [levelOf(contents).name], `snapshot ${id}`);
+    await chooseLevel(host, [levelOf(contents).name], `snapshot ${id}`);
     const { diskBaseId: baseId, rootfs } = contents;
     return await writeFiles(host, { image: folder.image, baseId, rootfs }, options);
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { IsolationLevel } from '@skerry/contract/isolation';
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { RuntimeError } from '../../error.ts';
 import type { HostAllowance } from './cgroup/host-allowance.ts';
 import { readHostAllowance } from './cgroup/host-allowance.ts';
@@ -14,8 +14,9 @@ import { createSettingsCover } from './criu/cover-settings.ts';
 import { findCriu } from './criu/criu.ts';
 import { createRunsc } from './gvisor/runsc.ts';
 import type { HostBackend, RootlessOptions } from './host-backend.ts';
+import { createLevelOpening, type LaterLevels } from './level-opening.ts';
 import { levels } from './levels.ts';
-import type { LevelHost, OpenedLevel } from './opened-levels.ts';
+import type { LaterLevel, LevelHost, LevelPrograms, OpenedLevel } from './opened-levels.ts';
 import { createRootBackend } from './root-backend.ts';
 import { createRootlessBackend } from './rootless-backend.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
@@ -31,24 +32,24 @@ export interface OciHost extends HostBackend, LevelHost {
 }
 
 /** @throws RuntimeError `unsupported` when the host lacks the OCI runtime of the default level */
-export const readHost = (options: {
-  dataDir: string;
-  stateDir?: string | undefined;
-  ociRuntime?: OciRuntimeName | undefined;
-  runscPath?: string | undefined;
-  criuDir?: string | undefined;
-  keepsMemory?: boolean | undefined;
-  level?: IsolationLevel | undefined;
-  minimumLevel?: IsolationLevel | undefined;
-  rootless?: RootlessOptions | undefined;
-}): OciHost => {
-  const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, rootless } = options;
+export const readHost = (
+  options: LevelPrograms & {
+    dataDir: string;
+    stateDir?: string | undefined;
+    levels?: readonly IsolationLevel[] | undefined;
+    laterLevels?: LaterLevels | undefined;
+    level?: IsolationLevel | undefined;
+    minimumLevel?: IsolationLevel | undefined;
+    rootless?: RootlessOptions | undefined;
+    proveMemory?: (level: IsolationLevel, later: LaterLevel) => Promise<boolean>;
+  },
+): OciHost => {
+  const { dataDir, stateDir, ociRuntime, runscPath, laterLevels = {}, rootless } = options;
   const { level: defaultLevel = runscPath ? 'gvisor' : 'container' } = options;
-  const { minimumLevel = defaultLevel } = options;
+  const { levels: mayOpen = isolationLevels, minimumLevel = defaultLevel } = options;
   const backend = rootless ? createRootlessBackend({ dataDir, rootless }) : createRootBackend({ dataDir });
   const names = ociRuntime ? [ociRuntime] : ociRuntimeNames;
-  const runtimes = [findOciRuntime(backend, names), runscPath && createRunsc(runscPath)];
-  const open = (runtime: OciRuntime): OpenedLevel => {
+  const open = (runtime: OciRuntime, { criuDir, keepsMemory = false }: LevelPrograms): OpenedLevel => {
     const { level, seccompProfile: profile } = runtime;
     const { checkpointer } = levels[level];
     const criu = backend.makesCgroups && checkpointer === 'criu' ? findCriu(criuDir) : undefined;
@@ -61,21 +62,36 @@ export const readHost = (options: {
       readClass: createHostClassReader({ criu, sentry, cgroups: backend.cgroups, level }),
     };
   };
-  const opened = Object.fromEntries(
-    runtimes.flatMap((runtime) => (runtime ? [[runtime.level, open(runtime)]] : [])),
-  ) as OciHost['levels'];
+  const opened: Partial<Record<IsolationLevel, OpenedLevel>> = {};
+  const openWith = (level: IsolationLevel, programs: LevelPrograms): void => {
+    const runtime = findRuntime[level](backend, programs);
+    if (runtime) opened[level] = open(runtime, programs);
+  };
+  for (const level of mayOpen) openWith(level, options);
   if (opened[defaultLevel] === undefined) throw new RuntimeError('unsupported', missing[defaultLevel](names));
+  const { proveMemory = async () => false } = options;
   return {
     ...backend,
     dataDir,
     stateDir,
     levels: opened,
+    runsLevel: (level) => opened[level] !== undefined || laterLevels[level] !== undefined,
+    openLevel: createLevelOpening({ laterLevels, opened, openWith, proveMemory }),
     defaultLevel,
     minimumLevel,
     allowance: readHostAllowance(),
     snapshots: createSnapshots(dataDir),
     coverSettings: createSettingsCover(`${dataDir}/run`),
   };
+};
+
+const findRuntime: Record<
+  IsolationLevel,
+  (backend: HostBackend, programs: LevelPrograms) => OciRuntime | undefined
+> = {
+  container: (backend, { ociRuntime }) =>
+    findOciRuntime(backend, ociRuntime ? [ociRuntime] : ociRuntimeNames),
+  gvisor: (_, { runscPath }) => (runscPath ? createRunsc(runscPath) : undefined),
 };
 
 const missing: Record<IsolationLevel, (names: readonly OciRuntimeName[]) => string> = {

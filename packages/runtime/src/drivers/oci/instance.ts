@@ -15,6 +15,7 @@ import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import { beginSentryPause } from './gvisor/pause-sentry.ts';
 import type { OciHost } from './host.ts';
 import { levelOf } from './levels.ts';
+import { ensureLevel } from './opened-levels.ts';
 import { beginPause, settlePause } from './pause.ts';
 import { type SandboxRecord, writeRecord } from './record.ts';
 import { beginResume } from './resume.ts';
@@ -172,6 +173,9 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     get runId() {
       return run.record?.runId ?? '';
     },
+    get isolation() {
+      return levelOf(run.record).name;
+    },
     get limits() {
       return run.record?.spec.limits;
     },
@@ -186,6 +190,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     control: (controlOptions) =>
       connections.open(() => connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal })),
     pause: async ({ memory }) => {
+      if (memory) await ensureLevel(host, run.record);
       const begin = toBegin(memory);
       const act = () => inTurn(() => pause(begin));
       await (memory ? connections.interrupt(act) : act());
@@ -202,6 +207,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       });
     },
     snapshot: async ({ id: snapshotId, memory, ephemeral = false, unlisted = false }) => {
+      if (memory) await ensureLevel(host, run.record);
       const writer = memory ? requireWriter() : undefined;
       if (!host.capturesDisks)
         throw new RuntimeError('unsupported', 'this host cannot capture the files of an instance');

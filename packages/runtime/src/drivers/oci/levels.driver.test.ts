@@ -71,12 +71,17 @@ describe('a snapshot', () => {
     const [own, other] = await Promise.all([create(), create('gvisor')]);
     const [ofOwn, ofOther] = await Promise.all([takeSnapshot(own, false), takeSnapshot(other, false)]);
     expect(await levelInside(await create('container', ofOther))).toBe('gvisor');
-    await own.pause({ memory: false });
+    await own.pause({ memory: true });
     await open('gvisor', { minimumLevel: 'gvisor' });
     const resumed = await oci.runtime.get(own.id);
-    await resumed.resume();
+    await expect(resumed.resume()).rejects.toMatchObject({
+      code: 'unsupported',
+      message: `the memory of sandbox ${own.id} is of level container, and cannot be restored at level gvisor`,
+    });
+    await resumed.resume({ memory: false });
     const all = [resumed, await create('container', ofOwn), await create('container')];
     for (const one of all) expect(await levelInside(one)).toBe('gvisor');
+    for (const one of all) expect(one.isolation).toBe('gvisor');
   });
 });
 

@@ -2,16 +2,15 @@ import { readdir, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import type { ForeignMemory } from '@skerry/contract/foreign-memory';
-import type { IsolationLevel } from '@skerry/contract/isolation';
+import { type IsolationLevel, levelsFrom } from '@skerry/contract/isolation';
 import { createTurns } from '@skerry/contract/turns';
 import type { SnapshotCopies } from '../../blob-copies/snapshot-copies.ts';
 import { RuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
-import type { Features } from '../../runtime.ts';
+import type { Features, Kept, LevelFeatures, Runtime } from '../../runtime.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
-import type { OciRuntimeName } from './container/oci-runtime.ts';
 import { createSandbox, removeSandbox, type StartRun } from './create.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { restoreSandbox } from './criu/restore-run.ts';
@@ -20,8 +19,9 @@ import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import type { RootlessOptions } from './host-backend.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
+import type { LaterLevels } from './level-opening.ts';
 import { levels } from './levels.ts';
-import { openedLevel } from './opened-levels.ts';
+import { type LevelPrograms, type OpenedLevel, openedLevel } from './opened-levels.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import { createSnapshotCopies } from './snapshots/blob-copies/snapshot-copies.ts';
@@ -29,7 +29,7 @@ import { compareTrees } from './snapshots/compare-trees.ts';
 import { startSandbox } from './start.ts';
 import { toStepError } from './step-error.ts';
 
-export interface OciOptions {
+export interface OciOptions extends LevelPrograms {
   /** Absolute path. One process at a time owns it. */
   dataDir: string;
   /** The folder that is bound read-only to `/.envd` inside. */
@@ -41,20 +41,16 @@ export interface OciOptions {
    * shorter limit with its signal.
    */
   startTimeoutMs?: number;
-  /** Default: crun, or runc when that is missing. */
-  ociRuntime?: OciRuntimeName;
-  /** What `prepareRunsc` resolved with; sandboxes of level `gvisor` need it. */
-  runscPath?: string | undefined;
+  /** The levels that may be opened where this host has the programs for them. Default: all. */
+  levels?: readonly IsolationLevel[] | undefined;
+  /** The levels that are opened at their first use, where this host may run them. Default: none. */
+  laterLevels?: LaterLevels | undefined;
   /** The level of a sandbox whose create names none. Default: `gvisor` with `runscPath`, else `container`. */
   level?: IsolationLevel | undefined;
   /** No run begins below it. Default: `level`. */
   minimumLevel?: IsolationLevel | undefined;
   /** The folder in which the servers of this host reserve slots, when it is not the usual one. */
   stateDir?: string;
-  /** Whether memory is kept at level `gvisor`. */
-  keepsMemory?: boolean;
-  /** The folder that `prepareCriu` has made; memory is not kept at level `container` without. */
-  criuDir?: string | undefined;
   /** Set where this process is not root of the host. */
   rootless?: RootlessOptions | undefined;
   /** Whether memory that comes from a blob store is restored here. Default: `allow`. */
@@ -91,14 +87,49 @@ export const createOci = (options: OciOptions): OciDriver => {
       'the data folder must be an absolute path without comma, colon, backslash, space',
     );
   }
-  const host = readHost(options);
-  const { runtime, criu, sentry } = openedLevel(host, levels[host.defaultLevel].recorded);
-  const hasMemory = criu !== undefined || sentry !== undefined;
+  /** The sandboxes of proofs of memory, which no list has: their caller ends them. */
+  const proofs = new Set<string>();
+  const host = readHost({
+    ...options,
+    proveMemory: async (level, later) => {
+      const view = toLevelView(driver, level, `oci-${host.levels[level]?.runtime.name}`);
+      const create: Runtime['create'] = (spec, how) => {
+        proofs.add(spec.id);
+        return view.create(spec, how);
+      };
+      try {
+        return await later.prove({ ...view, create });
+      } finally {
+        proofs.clear();
+      }
+    },
+  });
+  const { runtime, ...opened } = openedLevel(host, levels[host.defaultLevel].recorded);
+  const toKept = (memory: boolean): Kept => ({
+    pause: { memory, filesystem: true },
+    snapshot: { memory, filesystem: host.capturesDisks },
+  });
+  const keepsMemory = ({ criu, sentry }: Pick<OpenedLevel, 'criu' | 'sentry'>): boolean =>
+    criu !== undefined || sentry !== undefined;
+  const describeLevel = (level: IsolationLevel): LevelFeatures | undefined => {
+    const open = host.levels[level];
+    if (open !== undefined) return toKept(keepsMemory(open));
+    const later = options.laterLevels?.[level];
+    return later && { ...toKept(later.keepsMemory), isExpected: true };
+  };
   const features: Features = {
     level: host.defaultLevel,
+    minimumLevel: host.minimumLevel,
+    get levels() {
+      return Object.fromEntries(
+        levelsFrom(host.minimumLevel).flatMap((level) => {
+          const found = describeLevel(level);
+          return found ? [[level, found]] : [];
+        }),
+      );
+    },
     programs: true,
-    pause: { memory: hasMemory, filesystem: true },
-    snapshot: { memory: hasMemory, filesystem: host.capturesDisks },
+    ...toKept(keepsMemory(opened)),
     imageExport: true,
     network: true,
     limits: host.limits,
@@ -158,7 +189,7 @@ export const createOci = (options: OciOptions): OciDriver => {
 
   const readSandboxes = async (): Promise<string[]> => {
     try {
-      return await readdir(toSandboxesDir(dataDir));
+      return (await readdir(toSandboxesDir(dataDir))).filter((id) => !proofs.has(id));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
@@ -210,7 +241,7 @@ export const createOci = (options: OciOptions): OciDriver => {
     }
   };
 
-  return {
+  const driver: OciDriver = {
     name: `oci-${runtime.name}`,
     features,
     create: async (spec, { signal } = {}) => {
@@ -269,7 +300,16 @@ export const createOci = (options: OciOptions): OciDriver => {
       await host.roots.close();
     },
   };
+  return driver;
 };
+
+/** Returns the runtime with another default level. */
+const toLevelView = (runtime: OciDriver, level: IsolationLevel, name: string): Runtime => ({
+  ...runtime,
+  name,
+  features: { ...runtime.features, level, ...runtime.features.levels[level] },
+  create: (spec, how) => runtime.create({ ...spec, isolation: level }, how),
+});
 
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(

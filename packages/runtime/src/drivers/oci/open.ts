@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ForeignMemory } from '@skerry/contract/foreign-memory';
-import type { IsolationLevel } from '@skerry/contract/isolation';
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { isRuntimeError, RuntimeError } from '../../error.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../../network/host.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { listSlots } from '../../network/slots.ts';
+import type { Runtime } from '../../runtime.ts';
 import type { OpenedDriver } from '../opened-driver.ts';
 import { UntrustedFileError } from '../own-files.ts';
 import { chooseRuntime } from './container/choose-runtime.ts';
@@ -14,12 +15,16 @@ import { ensureMemoryProof } from './criu/prove-memory.ts';
 import { prepareRunsc } from './gvisor/prepare-runsc.ts';
 import type { RootlessOptions } from './host-backend.ts';
 import { createOci, type OciOptions } from './oci.ts';
+import type { LaterLevel, LevelPrograms } from './opened-levels.ts';
+import { findLevelObstacle } from './probes/level-obstacle.ts';
 import { toSurroundings } from './rootless-backend.ts';
 
 /** Plain data that the server sends to the helper. */
 export interface OciSettings {
-  /** Default: `container`. */
+  /** The level of a sandbox whose create names none. Default: `container`. */
   level?: IsolationLevel | undefined;
+  /** No sandbox starts below it. Default: `level`. */
+  minimumLevel?: IsolationLevel | undefined;
   /** Whether memory is kept, where this host supports that. */
   keepsMemory?: boolean | undefined;
   /** The folder for programs that this host lacks: level `gvisor` requires it, and so does memory. */
@@ -40,28 +45,33 @@ export interface OciEnvironment extends Pick<OciOptions, 'dataDir' | 'agentDir'>
 }
 
 /**
- * Opens the OCI driver with what works on this host, found out by trying, and keeps the network of the host ready for
- * its sandboxes. Programs that the host lacks are fetched first. What does not work is reported on stderr.
+ * Opens the OCI driver with its default level, proved by trying, and keeps the network of the host ready for its sandboxes. Programs that
+ * the host lacks are fetched first; those of other levels at the first use of these. What does not work is reported on stderr.
  *
- * Rejects with `unsupported` when there is no program for the level, `criuProgram` cannot be used, or a program that would
- * run is another user's; with `damaged` when such a program is not as it was fetched.
+ * Rejects with `unsupported` when there is no program for the default level, `criuProgram` cannot be used, or a program of that level
+ * is another user's; with `damaged` when such a program is not as it was fetched.
  */
 export const openOci = async (settings: OciSettings, environment: OciEnvironment): Promise<OpenedDriver> => {
   const { startsNone, stateDir, signal, ...where } = environment;
   const { dataDir, rootless } = where;
-  const program = await programs[settings.level ?? 'container'](settings, signal);
-  const { foreignMemory } = settings;
+  const { foreignMemory, level = 'container', minimumLevel = level } = settings;
   const options: OciOptions = {
-    ...{ ...where, ...program, foreignMemory },
+    ...{ ...where, foreignMemory },
     ...(stateDir !== undefined && { stateDir }),
   };
   const surroundings = toSurroundings(rootless);
-  const memory = settings.keepsMemory ? await findMemory(options, { settings, signal }) : {};
-  // A proof of kept memory has started a sandbox; a rootless namespace and gVisor have one OCI runtime only.
-  const isSettled =
-    startsNone || [memory.criuDir, rootless, options.runscPath].some((one) => one !== undefined);
-  const ociRuntime = isSettled ? undefined : await chooseRuntime(options, reportRefusal);
-  const runtime = createOci({ ...options, ...memory, ...(ociRuntime && { ociRuntime }) });
+  const opening: Opening = { settings, startsNone, signal };
+  const programs = await openLevel(level, options, opening);
+  const others = startsNone ? [] : isolationLevels.filter((one) => one !== level);
+  const runtime = createOci({
+    ...{ ...options, ...programs, level, minimumLevel, levels: [level] },
+    laterLevels: Object.fromEntries(
+      others.flatMap((other) => {
+        const later = toLaterLevel(other, options, opening);
+        return later ? [[other, later]] : [];
+      }),
+    ),
+  });
   const keep = (): void => void keepHostNetwork({ dataDir, stateDir, surroundings });
   const rounds = setInterval(keep, 60_000);
   keep();
@@ -77,8 +87,14 @@ export const openOci = async (settings: OciSettings, environment: OciEnvironment
   };
 };
 
+interface Opening {
+  settings: OciSettings;
+  startsNone: boolean;
+  signal: AbortSignal | undefined;
+}
+
 /** Level → function that fetches the programs which start its sandboxes, where this host lacks them. */
-const programs: Record<
+const startPrograms: Record<
   IsolationLevel,
   (settings: OciSettings, signal: AbortSignal | undefined) => Promise<Pick<OciOptions, 'runscPath'>>
 > = {
@@ -86,6 +102,42 @@ const programs: Record<
   gvisor: async (settings, signal) => ({
     runscPath: await prepareRunsc({ targetDir: toTargetDir(settings), signal }),
   }),
+};
+
+const openLevel = async (
+  level: IsolationLevel,
+  place: OciOptions,
+  { settings, startsNone, signal }: Opening,
+): Promise<LevelPrograms> => {
+  const programs = await startPrograms[level](settings, signal);
+  const options: OciOptions = { ...place, ...programs, level, levels: [level] };
+  const memory = settings.keepsMemory ? await findMemory(options, { settings, signal }) : {};
+  // A proof of kept memory has started a sandbox; a rootless namespace and gVisor have one OCI runtime only.
+  const isSettled =
+    startsNone || [memory.criuDir, place.rootless, options.runscPath].some((one) => one !== undefined);
+  const ociRuntime = isSettled ? undefined : await chooseRuntime(options, reportRefusal);
+  return { ...programs, ...memory, ...(ociRuntime && { ociRuntime }) };
+};
+
+/** Returns how a level that is not the default opens; undefined when something shows beforehand that it does not start here. */
+const toLaterLevel = (
+  level: IsolationLevel,
+  { dataDir, rootless }: OciOptions,
+  { settings, signal }: Opening,
+): LaterLevel | undefined => {
+  if (findLevelObstacle(level, { rootless: rootless !== undefined }) !== undefined) return undefined;
+  let support: MemorySupport | undefined;
+  return {
+    keepsMemory: settings.keepsMemory === true,
+    open: async () => {
+      const programs = await startPrograms[level](settings, signal);
+      support = settings.keepsMemory
+        ? await findSupport({ ...programs, rootless }, { settings, signal })
+        : undefined;
+      return { ...programs, ...support?.settings };
+    },
+    prove: async (runtime) => support !== undefined && isMemoryKept(runtime, { dataDir, support, signal }),
+  };
 };
 
 /** A reload of the host's firewall flushes the rules of running sandboxes too. */
@@ -122,7 +174,7 @@ interface MemorySupport {
  * can have changed what is there.
  */
 const findSupport = async (
-  { runscPath, rootless }: OciOptions,
+  { runscPath, rootless }: Pick<OciOptions, 'runscPath' | 'rootless'>,
   { settings, signal }: { settings: OciSettings; signal: AbortSignal | undefined },
 ): Promise<MemorySupport | undefined> => {
   if (runscPath !== undefined) {
@@ -153,19 +205,34 @@ const findMemory = async (
 ): Promise<MemorySupport['settings']> => {
   const support = await findSupport(options, request);
   if (support === undefined) return {};
-  const { settings, program, proofPath } = support;
-  const runtime = createOci({ ...options, ...settings });
+  const { dataDir } = options;
+  const { signal } = request;
+  const runtime = createOci({ ...options, ...support.settings });
   try {
-    const rootfs = join(options.dataDir, 'run', 'empty');
-    await mkdir(rootfs, { recursive: true });
-    await ensureMemoryProof(runtime, { program, proofPath, rootfs });
-    return settings;
-  } catch (error) {
-    request.signal?.throwIfAborted();
-    reportNoMemory(error);
-    return {};
+    return (await isMemoryKept(runtime, { dataDir, support, signal })) ? support.settings : {};
   } finally {
     await runtime.close();
+  }
+};
+
+/** Proves that memory is kept; where that fails, the reason is on stderr. */
+const isMemoryKept = async (
+  runtime: Runtime,
+  {
+    dataDir,
+    support: { program, proofPath },
+    signal,
+  }: { dataDir: string; support: MemorySupport; signal: AbortSignal | undefined },
+): Promise<boolean> => {
+  try {
+    const rootfs = join(dataDir, 'run', 'empty');
+    await mkdir(rootfs, { recursive: true });
+    await ensureMemoryProof(runtime, { program, proofPath, rootfs });
+    return true;
+  } catch (error) {
+    signal?.throwIfAborted();
+    reportNoMemory(error);
+    return false;
   }
 };
 

@@ -1,8 +1,10 @@
-import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
-import { RuntimeError } from '../../error.ts';
+import { abortable } from '@skerry/contract/abortable';
+import { type IsolationLevel, levelsFrom, strongestOf } from '@skerry/contract/isolation';
+import { isRuntimeError, RuntimeError } from '../../error.ts';
+import type { Runtime } from '../../runtime.ts';
 import type { HostClass } from './compatibility/compatibility-class.ts';
 import type { SeccompInput } from './container/bundle.ts';
-import type { OciRuntime, Sentry } from './container/oci-runtime.ts';
+import type { OciRuntime, OciRuntimeName, Sentry } from './container/oci-runtime.ts';
 import type { Criu } from './criu/criu.ts';
 import { type Level, levelOf, levels, type RecordedLevel } from './levels.ts';
 
@@ -17,18 +19,62 @@ export interface OpenedLevel {
   readonly readClass: () => Promise<HostClass | undefined>;
 }
 
+/** The programs that start sandboxes of one level, and that keep their memory. */
+export interface LevelPrograms {
+  /** Default: crun, or runc when that is missing. */
+  ociRuntime?: OciRuntimeName | undefined;
+  /** The path that `prepareRunsc` resolved with. */
+  runscPath?: string | undefined;
+  /** The folder that `prepareCriu` has made. */
+  criuDir?: string | undefined;
+  /** Whether memory is kept at level `gvisor`. */
+  keepsMemory?: boolean | undefined;
+}
+
+/** A level that opens at its first use, so that a server need not wait for its programs at the start. */
+export interface LaterLevel {
+  /** Whether its sandboxes should keep their memory. */
+  keepsMemory: boolean;
+  /** Fetches the programs. Rejects with the reason why no sandbox of the level starts here. */
+  open(): Promise<LevelPrograms>;
+  /** Resolves with whether memory is kept. The default level of this runtime is the opened one. */
+  prove(runtime: Runtime): Promise<boolean>;
+}
+
 export interface LevelHost {
-  /** The levels that this host runs. */
+  /** The open levels. */
   readonly levels: Readonly<Partial<Record<IsolationLevel, OpenedLevel>>>;
+  /** Whether this host runs the level, as far as is known before it is open. */
+  readonly runsLevel: (name: IsolationLevel) => boolean;
+  /** Opens a level that is not open yet. A failure is not remembered: the next call tries again. */
+  readonly openLevel: (name: IsolationLevel) => Promise<void>;
   /** The level of a sandbox whose create names none. This host runs that level. */
   readonly defaultLevel: IsolationLevel;
   /** No run begins below it. */
   readonly minimumLevel: IsolationLevel;
 }
 
-const rank = (name: IsolationLevel): number => isolationLevels.indexOf(name);
+/** Opens the level of the record, where it is not open. Rejects with the reason when no sandbox of the level starts here. */
+export const ensureLevel = async (
+  host: LevelHost,
+  record: RecordedLevel | undefined,
+  signal?: AbortSignal,
+): Promise<void> => {
+  const { name } = levelOf(record);
+  if (host.levels[name] !== undefined || !host.runsLevel(name)) return;
+  const opening = host.openLevel(name);
+  await (signal ? abortable(opening, signal).catch((cause: unknown) => failedOpening(name, cause)) : opening);
+};
 
-/** Returns what sandboxes of the record's level are started with here. Throws `unsupported` when this host does not run that level. */
+/** An opening that the caller no longer waits for goes on: the next caller finds the level open. */
+const failedOpening = (name: IsolationLevel, cause: unknown): never => {
+  if (isRuntimeError(cause)) throw cause;
+  throw new RuntimeError('unavailable', `aborted while level ${name} was being prepared on this host`, {
+    cause,
+  });
+};
+
+/** Returns what sandboxes of the record's level are started with here. Throws `unsupported` when the level is not open. */
 export const openedLevel = (host: LevelHost, record: RecordedLevel): OpenedLevel => {
   const { name } = levelOf(record);
   const opened = host.levels[name];
@@ -37,16 +83,21 @@ export const openedLevel = (host: LevelHost, record: RecordedLevel): OpenedLevel
 };
 
 /**
- * Chooses the level of the next run: the weakest of this host that is not weaker than each of the given levels and the minimum of the
- * host. A sandbox never starts at a weaker level than it has run at: the level was chosen because its code is not trusted. Throws
- * `unsupported`, naming the sandbox or snapshot, when this host runs no such level.
+ * Chooses the level of the next run, and opens it: the weakest of this host that is not weaker than each of the given levels and the
+ * minimum of the host. A sandbox never starts at a weaker level than it has run at: the level was chosen because its code is not trusted.
+ * Rejects with `unsupported`, naming the sandbox or snapshot, when this host runs no such level, and otherwise as `ensureLevel`.
  */
-export const chooseLevel = (host: LevelHost, given: readonly IsolationLevel[], name: string): Level => {
-  const needed = Math.max(...[...given, host.minimumLevel].map(rank));
-  const chosen = isolationLevels.slice(needed).find((one) => host.levels[one]);
-  if (chosen !== undefined) return levels[chosen];
-  throw new RuntimeError(
-    'unsupported',
-    `${name} is of level ${isolationLevels[needed]}, which this host does not run`,
-  );
+export const chooseLevel = async (
+  host: LevelHost,
+  given: readonly IsolationLevel[],
+  name: string,
+  signal?: AbortSignal,
+): Promise<Level> => {
+  const needed = strongestOf([...given, host.minimumLevel]);
+  const chosen = levelsFrom(needed).find(host.runsLevel);
+  if (chosen !== undefined) {
+    await ensureLevel(host, levels[chosen].recorded, signal);
+    return levels[chosen];
+  }
+  throw new RuntimeError('unsupported', `${name} is of level ${needed}, which this host does not run`);
 };

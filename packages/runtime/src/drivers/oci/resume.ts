@@ -19,7 +19,8 @@ import { keepRecord, type SandboxRecord } from './record.ts';
 /**
  * The first half of a resume: a slot is reserved, and a record on the medium says `resuming`, so that the disk may be
  * changed. When it rejects nothing has changed: with `internal` when the paused sandbox is incomplete or was changed,
- * `exhausted` when all slots are taken or the disk of the host has only its reserve, `unsupported` when it was made at a level that this host does not run.
+ * `exhausted` when all slots are taken or the disk of the host has only its reserve, `unsupported` when it was made at a level that this host does not run,
+ * or its memory at a level below the minimum of this host.
  */
 export const beginResume = async (
   host: OciHost,
@@ -29,7 +30,13 @@ export const beginResume = async (
   const { dataDir, stateDir } = host;
   const { id, rootfs } = record.spec;
   const folder = toSandboxFolder(dataDir, id);
-  const level = chooseLevel(host, [levelOf(record).name], `sandbox ${id}`);
+  const own = levelOf(record);
+  const level = await chooseLevel(host, [own.name], `sandbox ${id}`);
+  if (memory && level.name !== own.name)
+    throw new RuntimeError(
+      'unsupported',
+      `the memory of sandbox ${id} is of level ${own.name}, and cannot be restored at level ${level.name}`,
+    );
   requireRoom(dataDir);
   await Promise.all([verifyDisk(host.disks, folder.image, record.kept), verifyImage(rootfs)]);
   // The slot of its disk: the owners need not be shifted there.

@@ -33,13 +33,17 @@ export interface Origin {
  * Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk has another size,
  * `unsupported` when this host cannot restore it, or only at a lower level, or its memory only at a lower one than is asked for.
  */
-export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Origin> => {
+export const openOrigin = async (
+  host: OciHost,
+  spec: InstanceSpec,
+  signal?: AbortSignal,
+): Promise<Origin> => {
   const { isolation: asked } = spec;
   if ('rootfs' in spec) {
     const { rootfs } = spec;
     return {
       rootfs,
-      ...chooseLevel(host, [asked ?? host.defaultLevel], `sandbox ${spec.id}`).recorded,
+      ...(await chooseLevel(host, [asked ?? host.defaultLevel], `sandbox ${spec.id}`, signal)).recorded,
       diskBaseId: undefined,
       prepareMemory: () => {},
       prepareDisk: (record) => makeDisk(host, record),
@@ -49,7 +53,12 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
   const origin = await host.snapshots.open(snapshot);
   const { rootfs, diskBaseId, diskBytes, memory, agentDir } = origin.contents;
   const own = levelOf(origin.contents);
-  const level = chooseLevel(host, asked ? [own.name, asked] : [own.name], `snapshot ${snapshot}`);
+  const level = await chooseLevel(
+    host,
+    asked ? [own.name, asked] : [own.name],
+    `snapshot ${snapshot}`,
+    signal,
+  );
   if (diskBytes !== spec.limits.diskBytes) {
     throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
   }

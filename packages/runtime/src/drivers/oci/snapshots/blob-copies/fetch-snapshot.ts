@@ -103,7 +103,7 @@ const requireCompatible = async (
       'unsupported',
       'this node restores no memory that another host may have written: --foreign-memory refuse',
     );
-  const level = chooseLevel(host, [memory.class.level], `snapshot ${snapshot}`);
+  const level = await chooseLevel(host, [memory.class.level], `snapshot ${snapshot}`);
   const { readClass } = openedLevel(host, level.recorded);
   const [hostClass, agentDigest] = await Promise.all([readClass(), digestAgentFolder(options.agentDir)]);
   const here = hostClass && { ...hostClass, templateDigest, agentDigest };
