@@ -45,6 +45,7 @@ export async function reserve(store: Store, id: string, number: number): Promise
       secure: true,
       network: null,
       ingress: null,
+      isolation: 'container' as const,
       autoPause: null,
       wakeMs: null,
       cpuCount: 2,

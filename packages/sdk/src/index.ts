@@ -50,7 +50,7 @@ export type { SandboxInfo, SandboxState } from './sandbox/sandbox-info.ts';
 export type { LogEntry, LogLevel, LogsOptions } from './sandbox/sandbox-logs.ts';
 export type { MetricsOptions, SandboxMetric } from './sandbox/sandbox-metrics.ts';
 export type { SandboxListOptions, SandboxPaginator } from './sandbox/sandbox-paginator.ts';
-export type { ConnectOptions, SandboxOptions } from './sandbox/start-sandbox.ts';
+export type { ConnectOptions, IsolationLevel, SandboxOptions } from './sandbox/start-sandbox.ts';
 export type {
   SnapshotInfo,
   SnapshotListOptions,

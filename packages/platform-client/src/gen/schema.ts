@@ -1950,6 +1950,12 @@ export interface components {
             /** @description For `registry`. */
             username?: string;
         };
+        /**
+         * @description An extension: what separates a sandbox from the kernel of its host. `container` shares it behind a filter; `gvisor` serves
+         *     system calls in user space.
+         * @enum {string}
+         */
+        IsolationLevel: "container" | "gvisor";
         /** @description One sandbox in a list. */
         ListedSandbox: {
             /** @description Alias of the template. */
@@ -1976,6 +1982,7 @@ export interface components {
             endAt: string;
             /** @description Version of the agent inside, by which clients decide which features to use. */
             envdVersion: string;
+            isolation: components["schemas"]["IsolationLevel"];
             /**
              * Format: int32
              * @description Memory in MiB.
@@ -2151,6 +2158,11 @@ export interface components {
                     };
                 };
             };
+            /**
+             * @description An extension: the level of the sandbox, which never starts below it. Default: the level of the snapshot, or that of the
+             *     server. One below the minimum of the server is refused.
+             */
+            isolation?: components["schemas"]["IsolationLevel"];
             /** @description Configuration of an MCP gateway. Planned: one that is not empty is refused with 400. */
             mcp?: {
                 [key: string]: unknown;

@@ -88,6 +88,9 @@ export type ForkSandboxV1 = components['schemas']['ForkSandboxV1'];
 /** Credentials for a private registry, by `type`; without `type` the AWS fields apply. Never logged and never returned. */
 export type ImageRegistry = components['schemas']['ImageRegistry'];
 
+/** An extension: what separates a sandbox from the kernel of its host. `container` shares it behind a filter; `gvisor` serves system calls in user space. */
+export type IsolationLevel = components['schemas']['IsolationLevel'];
+
 /** One sandbox in a list. */
 export type ListedSandbox = components['schemas']['ListedSandbox'];
 

@@ -69,7 +69,8 @@ export const createRelocator = (options: RelocatorOptions): Relocator => {
   ): Promise<Host> => {
     const refusing = refusals.map(({ node }) => node);
     const find = async (staysHere: boolean): Promise<Host> => {
-      const need = { memoryMb: row.memoryMb, node: null, refusing, staysHere };
+      const { memoryMb, isolation } = row;
+      const need = { memoryMb, isolation, node: null, refusing, staysHere };
       const { host, reserved } = await hosts.reserve(need, async (on) => {
         const outcome = await how.reserve(on);
         return outcome === 'node_full' ? outcome : { host: on, reserved: outcome };

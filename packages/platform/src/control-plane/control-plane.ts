@@ -132,7 +132,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const recovery = createRecovery({ ...base, terminator, adopt });
   const pauser = createPauser({ ...base, recovery, terminator });
   const toRootfs = createToRootfs(images);
-  const toSpec: ToSpec = (size, { network, snapshot, build }) => ({
+  const toSpec: ToSpec = (size, { isolation, network, snapshot, build }) => ({
+    isolation,
     ...(snapshot === null ? { rootfs: toRootfs(build) } : { snapshot: snapshot.id }),
     limits: {
       cpuCount: size.cpuCount,
@@ -197,7 +198,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     start: async (size) => {
       // What expired meanwhile ends before anything is started in advance.
       await rounds.start();
-      await warm.start(toSpec(size, { network: null, snapshot: null, build: null }));
+      const isolation = hosts.features.level;
+      await warm.start(toSpec(size, { isolation, network: null, snapshot: null, build: null }));
     },
     census: () => takeCensus({ store, hosts }),
     close: async () => {

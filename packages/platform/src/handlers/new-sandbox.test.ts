@@ -13,6 +13,7 @@ describe('parseNewSandbox', () => {
       metadata: {},
       envVars: {},
       secure: true,
+      isolation: null,
       network: null,
       ingress: null,
       autoPause: null,

@@ -1,4 +1,5 @@
 import { invalid } from '@skerry/contract/error';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { components } from '@skerry/platform-client';
 import type { CreateRequest } from '../sandboxes/create/origins.ts';
 import type { PauseKind } from '../store/rows.ts';
@@ -61,6 +62,12 @@ export const parseTimeout = (seconds: number, maxRunMs: number): number => {
   return seconds * 1000;
 };
 
+/** A body without what depends on its template and on the hosts. */
+type ParsedSandbox = Omit<CreateRequest, 'template' | 'snapshot' | 'build' | 'isolation'> & {
+  /** Null: the creator did not choose. */
+  isolation: IsolationLevel | null;
+};
+
 /**
  * Parses the body of a create, whose shape was checked against the document. Throws `invalid_argument` for a field that
  * requests a feature that this server lacks: no field is accepted and then ignored.
@@ -68,7 +75,7 @@ export const parseTimeout = (seconds: number, maxRunMs: number): number => {
 export const parseNewSandbox = (
   body: NewSandbox | NewSandboxV1,
   { timeoutSeconds, secure, maxRunMs }: NewSandboxDefaults,
-): Omit<CreateRequest, 'template' | 'snapshot' | 'build'> => {
+): ParsedSandbox => {
   const refused = refusals(body).map((field) => `body.${field}`);
   if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
   const isSecure = body.secure ?? secure;
@@ -77,6 +84,7 @@ export const parseNewSandbox = (
     metadata: parseMetadata(body.metadata ?? {}),
     envVars: parseEnvVars('body.envVars', body.envVars ?? {}),
     secure: isSecure,
+    isolation: body.isolation ?? null,
     network: parseOutgoingRules(
       { ...body.network, allow_internet_access: body.allow_internet_access },
       'body.network',

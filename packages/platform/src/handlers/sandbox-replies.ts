@@ -40,6 +40,7 @@ export const toListedSandbox = (row: SandboxRow): Schemas['ListedSandbox'] => ({
   cpuCount: row.cpuCount,
   memoryMB: row.memoryMb,
   diskSizeMB: row.diskMb,
+  isolation: row.isolation,
   state: row.state === 'running' ? 'running' : 'paused',
   envdVersion: AGENT_VERSION,
   ...toAliasField(row),

@@ -1,3 +1,5 @@
+import { chooseIsolation } from '../sandboxes/create/choose-isolation.ts';
+import { keptAt } from '../sandboxes/kept-at.ts';
 import { requireMemory, requirePause } from '../sandboxes/pause-error.ts';
 import { parseNewSandbox, parseTimeout } from './new-sandbox.ts';
 import type { Caller, HandlerContext, PlatformHandlers } from './platform-handlers.ts';
@@ -47,10 +49,12 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     { signal, context: { isForwarded }, ...defaults }: CreateDefaults,
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
-    if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
-    if (request.autoResume) requireMemory(features, 'body.autoResume.enabled');
     const origin = await requireTemplateState(store, body.templateID);
-    const row = await creator.create({ ...request, ...origin, signal, isForwarded });
+    const isolation = chooseIsolation(request.isolation, { features, snapshot: origin.snapshot });
+    const kept = keptAt(features, isolation);
+    if (request.autoPause !== null) requirePause(kept, request.autoPause, 'body.autoPauseMemory');
+    if (request.autoResume) requireMemory(kept, 'body.autoResume.enabled');
+    const row = await creator.create({ ...request, ...origin, isolation, signal, isForwarded });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 

@@ -18,13 +18,13 @@ const expected: Features = {
   limits: { cpu: true, memory: true, disk: true, processes: true },
 };
 
-/** What every node can do, read anew at each use. Levels must not differ: the caller uses no node of another one. */
+/** Returns what every node can do, read anew at each use, and the levels that some have. The default is the strongest of theirs. */
 export const createCommonFeatures = (all: () => Features[]): Features => {
   const every = <T extends Record<string, boolean>>(pick: (features: Features) => T): T =>
     toCommon(all().map(pick), pick(expected));
   return {
     get level() {
-      return all()[0]?.level ?? expected.level;
+      return strongestOf(all().map(({ level }) => level));
     },
     get minimumLevel() {
       return strongestOf(all().map(({ minimumLevel }) => minimumLevel));

@@ -1,5 +1,5 @@
 import { ApiError } from '@skerry/contract/error';
-import type { Features } from '@skerry/runtime';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { InstallationImage, TemplateImages } from '../images/template-images.ts';
 import type { NodeRow } from '../store/nodes/node-rows.ts';
 import type { NodePlace } from '../store/rows.ts';
@@ -50,21 +50,20 @@ export const createFleet = (options: FleetOptions): Fleet => {
   ]);
 
   /**
-   * Returns the reason why no new sandbox is placed on a node; undefined when there is none. `level` is that
-   * of all nodes: callers find it once, not for each node.
+   * Returns the reason why no new sandbox of that level is placed on a node; undefined when there is none.
    */
   const toObstacle = (
     { name, isUp, isReady, runtime }: Member,
-    level: Features['level'],
+    level: IsolationLevel,
   ): string | undefined => {
     if (!isUp || !runtime) return 'cannot be reached';
     if (cordoned.has(name)) return 'is cordoned';
     if (membership.isCordoned(name)) return 'is cordoned by the cluster';
-    if (runtime.features.level !== level) return `has isolation level ${runtime.features.level}`;
+    if (runtime.features.levels[level] === undefined) return `has no isolation level ${level}`;
     return isReady ? undefined : 'has just come back';
   };
 
-  const toCandidates = (level: Features['level']): Candidate[] =>
+  const toCandidates = (level: IsolationLevel): Candidate[] =>
     [...members.values()].map((member) => ({
       name: member.name,
       obstacle: toObstacle(member, level),
@@ -138,7 +137,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
     isBeingFetched: copies?.isBeingFetched,
   });
   const placement = createPlacement({
-    ...{ store, features, others, noteCordon },
+    ...{ store, others, noteCordon },
     candidates: toCandidates,
     toHost: toPlaced,
   });

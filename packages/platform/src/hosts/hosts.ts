@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { Features, Instance, Runtime, SnapshotInfo, TreeOrigin } from '@skerry/runtime';
 import type { ImageFolder } from '../images/template-images.ts';
 import type { NodePlace, SnapshotRow } from '../store/rows.ts';
@@ -48,6 +49,7 @@ export interface Preference {
 /** What a sandbox needs of its host. */
 export interface Need {
   memoryMb: number;
+  isolation: IsolationLevel;
   /** The only node that has what it begins with; null: any. */
   node: string | null;
   /** Nodes that have what others would have to make first. */

@@ -1,4 +1,5 @@
 import { ApiError } from '@skerry/contract/error';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { Features } from '@skerry/runtime';
 import type { LeaseHolder, LeaseRow } from '../store/leases/lease-rows.ts';
 import type { NodeRow } from '../store/nodes/node-rows.ts';
@@ -28,7 +29,7 @@ export interface OwnedRow {
 export interface OtherNodes {
   read(): Promise<OwnedRow[]>;
   /** Returns the nodes that were read, as candidates for a sandbox with the address of their server. */
-  toCandidates(nodes: readonly OwnedRow[], level: Features['level']): OtherCandidate[];
+  toCandidates(nodes: readonly OwnedRow[], level: IsolationLevel): OtherCandidate[];
   /** False for a node that does not answer its server, as that has recorded. */
   mayAnswer(node: string): Promise<boolean>;
   /** The features of the nodes that were read last. */
@@ -82,8 +83,8 @@ export const createOtherNodes = (
         if (lease === undefined || status === null) return { ...candidate, obstacle: 'has no server now' };
         if (row.cordoned) return { ...candidate, obstacle: 'is cordoned' };
         if (isCordoned(row.name)) return { ...candidate, obstacle: 'is cordoned by the cluster' };
-        const theirs = status.features?.level ?? level;
-        if (theirs !== level) return { ...candidate, obstacle: `has isolation level ${theirs}` };
+        if (status.features !== undefined && status.features.levels[level] === undefined)
+          return { ...candidate, obstacle: `has no isolation level ${level}` };
         if (status.state === 'ready') return { ...candidate, obstacle: undefined };
         const obstacle = status.state === 'settling' ? 'has just come back' : 'cannot be reached';
         return { ...candidate, obstacle };

@@ -6,6 +6,7 @@ import type { Hosts } from '../hosts/hosts.ts';
 import type { Log } from '../log.ts';
 import type { PauseKind, SandboxState } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
+import { keptAt } from './kept-at.ts';
 import type { Observation } from './observation.ts';
 import { isForWantOfRoom, requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';
@@ -144,8 +145,9 @@ export const createPauser = (options: PauserOptions): Pauser => {
       }
       if (current !== undefined) throw conflict(`sandbox "${id}" is busy with another operation`);
       const paused = await transitions.run(id, `pause-${kind}`, async () => {
-        if ((await store.findSandbox(id))?.state !== 'running') throw await explain(id);
-        requirePause(hosts.features, kind, 'body.memory');
+        const row = await store.findSandbox(id);
+        if (row?.state !== 'running') throw await explain(id);
+        requirePause(keptAt(hosts.features, row.isolation), kind, 'body.memory');
         return capture(id, kind, {});
       });
       if (paused === undefined) throw await explain(id);

@@ -62,6 +62,7 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
       set: {
         ...RUNS,
         runId: instance.runId,
+        isolation: instance.isolation,
         startedAt,
         endAt: toEndAt(startedAt),
         timeToLiveMs: row.timeToLiveMs,

@@ -122,6 +122,7 @@ describe('snapshotting', () => {
     const half = {
       sandboxId: id,
       parentId: null,
+      isolation: 'container' as const,
       buildId: null,
       kind: 'filesystem' as const,
       createdAt: 0,

@@ -10,6 +10,7 @@ import type { BuildRow } from '../store/build-rows.ts';
 import type { PauseKind, SandboxRow, TaggedSnapshot } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { TemplatePart } from '../store/tags/tag-rows.ts';
+import { keptAt } from './kept-at.ts';
 import { requireFork, requireSnapshot, toObstacleError } from './pause-error.ts';
 import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';
@@ -142,8 +143,18 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
     const createdAt = clock.now();
     const { cpuCount, memoryMb, diskMb } = row;
     const size = { cpuCount, memoryMb, diskMb };
-    const { snapshotId: parentId, buildId, node } = row;
-    await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size, node });
+    const { snapshotId: parentId, buildId, node, isolation } = row;
+    await store.beginSnapshot({
+      id,
+      sandboxId: row.id,
+      isolation,
+      parentId,
+      buildId,
+      kind,
+      createdAt,
+      ...size,
+      node,
+    });
     try {
       await (await getInstance(hosts, row)).snapshot({
         id,
@@ -177,7 +188,16 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
     making.add(id);
     try {
       const size = { cpuCount, memoryMb, diskMb };
-      const row = { id, sandboxId: instance.id, parentId: null, createdAt: clock.now(), ...of, ...size };
+      const { isolation } = instance;
+      const row = {
+        id,
+        sandboxId: instance.id,
+        isolation,
+        parentId: null,
+        createdAt: clock.now(),
+        ...of,
+        ...size,
+      };
       await store.beginSnapshot({ ...row, node: host.node });
       const memory = of.kind === 'memory';
       // Nothing compares the files of a step, and the caller waits.
@@ -203,7 +223,7 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
         if (row?.state !== 'running' && row?.state !== 'paused') {
           throw toBusyError(row) ?? toMissingError(sandboxId, row, clock);
         }
-        requireSnapshot(hosts.features, request.kind);
+        requireSnapshot(keptAt(hosts.features, row.isolation), request.kind);
         await requireFreeName(request.name);
         const { kind, name, tag } = request;
         const id = ids.snapshotId();
@@ -230,7 +250,7 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
           const found = await store.findSandbox(sandboxId);
           if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
           if (found?.state !== 'running') throw toBusyError(found) ?? toMissingError(sandboxId, found, clock);
-          requireFork(hosts.features, kind);
+          requireFork(keptAt(hosts.features, found.isolation), kind);
           return capture(id, { row: found, kind, ephemeral: true }, async () => found);
         });
         try {
@@ -270,9 +290,9 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
       const id = ids.snapshotId();
       making.add(id);
       try {
-        const { snapshotId: parentId, buildId, cpuCount, memoryMb, diskMb } = row;
+        const { snapshotId: parentId, buildId, cpuCount, memoryMb, diskMb, isolation } = row;
         const kind = row.pausedWith ?? 'filesystem';
-        const of = { sandboxId: row.id, parentId, buildId, kind, createdAt: clock.now() };
+        const of = { sandboxId: row.id, isolation, parentId, buildId, kind, createdAt: clock.now() };
         await store.beginSnapshot({ id, ...of, cpuCount, memoryMb, diskMb, node });
         try {
           await bring(id);

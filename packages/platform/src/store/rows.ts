@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { NetworkPolicy } from '@skerry/runtime';
 import type { BuildRow } from './build-rows.ts';
 
@@ -73,6 +74,8 @@ export interface NewSandbox {
   defaultWorkdir: string;
   /** Whether the agent requires the access token. */
   secure: boolean;
+  /** What separates it from the kernel of its host: the level of its present or last run, before that the one that was chosen. */
+  isolation: IsolationLevel;
   /** Null when the creator did not choose. */
   network: NetworkPolicy | null;
   /** Null when the creator did not choose. */
@@ -117,6 +120,7 @@ export interface StateChange {
     Pick<
       SandboxRow,
       | 'runId'
+      | 'isolation'
       | 'startedAt'
       | 'endAt'
       | 'timeToLiveMs'
@@ -223,6 +227,8 @@ export interface NewSnapshot {
   /** The build of its sandbox. */
   buildId: string | null;
   kind: PauseKind;
+  /** The level of its sandbox. */
+  isolation: IsolationLevel;
   createdAt: number;
   cpuCount: number;
   memoryMb: number;

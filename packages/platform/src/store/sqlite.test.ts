@@ -66,6 +66,7 @@ it('encrypts variables, and says what to do where the secret is another one', as
     defaultWorkdir: '',
     network: null,
     ingress: null,
+    isolation: 'container' as const,
     autoPause: null,
     wakeMs: null,
   };

@@ -34,7 +34,7 @@ export class LostSnapshotError extends Error {}
  */
 export const withSandbox = async <T>(
   sandbox: BuildSandbox,
-  { hosts, clock, log }: { hosts: Pick<Hosts, 'forBuild'>; clock: Clock; log: Log },
+  { hosts, clock, log }: { hosts: Pick<Hosts, 'forBuild' | 'features'>; clock: Clock; log: Log },
   work: (hosted: HostedInstance, edgeNonce: string) => Promise<T>,
 ): Promise<T> => {
   const { instanceId: id, templateId, origin, limits, accessTokenSha256, toStep, signal } = sandbox;
@@ -49,7 +49,15 @@ export const withSandbox = async <T>(
     });
   const create = async (): Promise<HostedInstance> => {
     host = await hosts.forBuild(origin);
-    const spec = { id, hostname: id, limits, network: OPEN_NETWORK, ...(await host.prepare(origin)) };
+    const isolation = hosts.features.level;
+    const spec = {
+      id,
+      hostname: id,
+      limits,
+      isolation,
+      network: OPEN_NETWORK,
+      ...(await host.prepare(origin)),
+    };
     return { host, instance: await host.runtime.create(spec, { signal }) };
   };
   try {

@@ -55,6 +55,7 @@ export const plainChoices = {
   secure: true,
   network: null,
   ingress: null,
+  isolation: 'container' as const,
   autoPause: null,
   autoResume: false,
 };
@@ -110,7 +111,13 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       ingress = null,
     } = {}) => {
       const choices = { ...plainChoices, timeoutMs, autoPause, autoResume, network, ingress };
-      const from = { template, snapshot: null, build: null, envVars: { A: 'b' } };
+      const from = {
+        template,
+        snapshot: null,
+        build: null,
+        isolation: 'container' as const,
+        envVars: { A: 'b' },
+      };
       return (await fixture.plane.creator.create({ ...choices, ...from })).id;
     },
     addStarted: async (name, { readyCmd, hasCheckpoint = false }) => {

@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { Instance, InstanceOrigin, InstanceSettings, NetworkPolicy } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { findInstance } from '../hosts/find-instance.ts';
@@ -12,6 +13,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /** What a new instance begins with, and its network. */
 export interface SpecRequest {
+  isolation: IsolationLevel;
   /** Null: open. */
   network: NetworkPolicy | null;
   snapshot: Pick<SnapshotRow, 'id'> | null;
@@ -20,7 +22,8 @@ export interface SpecRequest {
 }
 
 /** The properties that make two instances interchangeable until one of them has an owner. */
-export type WarmSpec = Omit<InstanceSettings, 'id' | 'hostname'> & InstanceOrigin;
+export type WarmSpec = Omit<InstanceSettings, 'id' | 'hostname'> &
+  InstanceOrigin & { isolation: IsolationLevel };
 
 /**
  * Instances of one place that run before a request for them: their agents wait, and they contain nothing of a sandbox yet. The
@@ -140,8 +143,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
 
   const make = async (kind: Kind): Promise<void> => {
     const id = ids.sandboxId();
-    const { level } = hosts.features;
-    await store.addWarm({ id, spec: JSON.stringify({ level, ...kind.spec }), createdAt: clock.now(), node });
+    await store.addWarm({ id, spec: JSON.stringify(kind.spec), createdAt: clock.now(), node });
     try {
       const host = hosts.of(node);
       const spec = await host.prepare(kind.spec);
@@ -202,10 +204,10 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       const { level } = hosts.features;
       for (const row of (await store.listWarm()).filter((one) => one.node === node)) {
         const instance = await findInstance(hosts, row);
-        const { level: itsLevel, ...spec } = JSON.parse(row.spec) as WarmSpec & { level?: string };
+        const spec = JSON.parse(row.spec) as WarmSpec;
         if (instance === undefined) await store.removeWarm(row.id);
         // Callers of this server rely on the isolation level that it starts sandboxes at.
-        else if (itsLevel !== level || (await instance.state()) !== 'running') await discard(instance);
+        else if (spec.isolation !== level || (await instance.state()) !== 'running') await discard(instance);
         else keep(kindOf(spec), instance);
       }
       kindOf(base);

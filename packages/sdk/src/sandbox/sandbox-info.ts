@@ -2,6 +2,8 @@ import type { components } from '@skerry/platform-client';
 import type { CallOptions } from '../transport/call.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 
+import type { IsolationLevel } from './start-sandbox.ts';
+
 export type SandboxState = 'running' | 'paused';
 
 /** What the service reports about one sandbox. */
@@ -20,6 +22,8 @@ export interface SandboxInfo {
   cpuCount: number;
   memoryMiB: number;
   diskSizeMiB: number;
+  /** What separates it from the kernel of its host. */
+  isolation: IsolationLevel;
   metadata: Record<string, string>;
   /** Version of its agent. */
   envdVersion: string;
@@ -44,6 +48,7 @@ export function toSandboxInfo(
     cpuCount: sandbox.cpuCount,
     memoryMiB: sandbox.memoryMB,
     diskSizeMiB: sandbox.diskSizeMB,
+    isolation: sandbox.isolation,
     metadata: sandbox.metadata ?? {},
     envdVersion: sandbox.envdVersion,
   };

@@ -3,6 +3,9 @@ import { type Connection, callApi } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { type NetworkRules, toNetworkFields } from './network.ts';
 
+/** What separates a sandbox from the kernel of its host, weakest first: `container` shares it, `gvisor` serves system calls itself. */
+export type IsolationLevel = 'container' | 'gvisor';
+
 type SandboxReply = components['schemas']['Sandbox'];
 
 export interface SandboxOptions extends ConnectionOptions {
@@ -18,6 +21,8 @@ export interface SandboxOptions extends ConnectionOptions {
   envs?: Record<string, string> | undefined;
   /** `false` creates a sandbox whose files and commands require no token. Default true. */
   secure?: boolean | undefined;
+  /** The level of isolation below which it never starts. Default: that of the snapshot, or of the service. */
+  isolation?: IsolationLevel | undefined;
   /** `false` blocks all outgoing connections. Private networks are never reachable. Default true. */
   allowInternetAccess?: boolean | undefined;
   /** What it may reach. Default: all but private networks. `sandbox.network.set` replaces these. */
@@ -67,7 +72,8 @@ const DEFAULT_TIMEOUT_SECONDS = 300;
  */
 export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
   const { template = 'base', metadata, envs, secure, allowInternetAccess } = options;
-  const { network, allowPublicTraffic, autoPause, autoPauseMemory, autoResume, idempotencyKey } = options;
+  const { isolation, network, allowPublicTraffic, autoPause, autoPauseMemory, autoResume, idempotencyKey } =
+    options;
   const params = idempotencyKey === undefined ? {} : { header: { 'Idempotency-Key': idempotencyKey } };
   const connections = {
     ...(network ? toNetworkFields(network) : {}),
@@ -78,6 +84,7 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
     ...toTimeout(options),
     ...(metadata ? { metadata } : {}),
     ...(envs ? { envVars: envs } : {}),
+    ...(isolation === undefined ? {} : { isolation }),
     ...(allowInternetAccess === undefined ? {} : { allow_internet_access: allowInternetAccess }),
     ...(Object.keys(connections).length > 0 ? { network: connections } : {}),
     ...(autoPause === undefined ? {} : { autoPause }),

@@ -1,11 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { ForeignMemory } from '@skerry/contract/foreign-memory';
-import type { IsolationLevel } from '@skerry/contract/isolation';
+import { type IsolationLevel, levelsFrom, strongestOf } from '@skerry/contract/isolation';
 import { ImageError, type NpmClient } from '@skerry/images';
 import type { BaseContents } from '@skerry/images/base-contents';
 import type { Log } from '@skerry/platform';
 import {
   type Features,
+  findLevelObstacle,
   type HelperFault,
   type HelperOptions,
   isRuntimeError,
@@ -42,8 +43,10 @@ export interface HostOptions {
   criuProgram?: string;
   /** Whether memory that comes from a blob store is restored here; absent: there is none. */
   foreignMemory?: ForeignMemory;
-  /** How a sandbox is separated from the host's kernel. */
+  /** How a sandbox is separated from the host's kernel, where its creator asks for no level. */
   isolation: IsolationLevel;
+  /** No sandbox starts below it. */
+  minimumIsolation: IsolationLevel;
   /**
    * How often the helper may die within a minute, or in a row at its start; the last of these fails the server. 0: no
    * limit.
@@ -77,18 +80,24 @@ export interface Host extends HelperWithImage {
  * is in use, or this host cannot make sandboxes.
  */
 export async function openHost(options: HostOptions): Promise<Host> {
-  const { keepsMemory, isolation, log, onProgress, signal } = options;
+  const { keepsMemory, isolation, minimumIsolation, log, onProgress, signal } = options;
   const locations = findLocations();
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => leaveRootlessNamespace());
   const dataDir = openDataFolder(options.dataDir);
-  if (isolation !== 'container' && currentRootlessState() !== undefined)
-    throw new UserError(`--isolation ${isolation} needs root`);
-  const isMemoryExpected = keepsMemory && currentRootlessState() === undefined;
-  const usesCriu = isMemoryExpected && isolation === 'container';
+  if (strongestOf([isolation, minimumIsolation]) !== isolation)
+    throw new UserError(
+      `--isolation ${isolation} is below --isolation-min ${minimumIsolation}: a sandbox whose creator asks for no level could not start`,
+    );
+  const rootless = currentRootlessState() !== undefined;
+  // Root may have programs in the folder of images, which are looked for when the level opens.
+  const obstacle = rootless ? findLevelObstacle(isolation, { rootless }) : undefined;
+  if (obstacle !== undefined) throw new UserError(`--isolation ${isolation}: ${obstacle}`);
+  const isMemoryExpected = keepsMemory && !rootless;
+  const usesCriu = isMemoryExpected && levelsFrom(minimumIsolation).includes('container');
   if (options.criuProgram && !usesCriu)
     throw new UserError(
-      '--criu has no effect here: CRIU is used by root only, with --isolation container and without --no-memory',
+      '--criu has no effect here: CRIU is used by root only, with sandboxes of level container and without --no-memory',
     );
 
   const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
@@ -116,6 +125,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     driver: {
       name: 'oci',
       level: isolation,
+      minimumLevel: minimumIsolation,
       keepsMemory: isMemoryExpected,
       programsDir: imagesDir,
       criuProgram: options.criuProgram,

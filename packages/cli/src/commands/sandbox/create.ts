@@ -1,10 +1,11 @@
-import { Sandbox, SandboxError, type SandboxErrorCode } from '@skerry/sdk';
+import { type IsolationLevel, Sandbox, SandboxError, type SandboxErrorCode } from '@skerry/sdk';
 import { Command, Option } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { printJson, printLine, report } from '../../output/print.ts';
 import { parseTimeToLive } from '../parse-duration.ts';
 import { parseEnvironment, parseMetadata } from '../parse-pairs.ts';
 import { type CreateOptions, createFrom } from './create-from.ts';
+import { isolationOption } from './isolation-option.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   timeout?: number;
@@ -12,6 +13,7 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   autoResume?: boolean;
   env?: Record<string, string>;
   metadata?: Record<string, string>;
+  isolation?: IsolationLevel;
   internet: boolean;
   privatePorts?: boolean;
   json?: boolean;
@@ -37,6 +39,7 @@ export function createSandboxCommand(): Command {
       .option('--auto-resume', 'let the first request to a port of the paused sandbox resume it')
       .option('-e, --env <name=value>', 'variable of every command in it, may be repeated', parseEnvironment)
       .option('--metadata <key=value>', 'metadata, may be repeated', parseMetadata)
+      .addOption(isolationOption())
       .option('--no-internet', 'block all outgoing connections')
       .option('--private-ports', 'serve its ports only to requests with its traffic token')
       .option('--json', 'one JSON object, that of `sandbox info`'),
@@ -48,6 +51,7 @@ export function createSandboxCommand(): Command {
       ...(flags.env ? { envs: flags.env } : {}),
       ...(flags.metadata ? { metadata: flags.metadata } : {}),
       ...(flags.autoResume ? { autoResume: true } : {}),
+      ...(flags.isolation ? { isolation: flags.isolation } : {}),
       ...(flags.internet ? {} : { allowInternetAccess: false }),
       ...(flags.privatePorts ? { allowPublicTraffic: false } : {}),
     };

@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/sdk';
 import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
 import { beforeBrokenPipe } from '../../broken-pipe.ts';
@@ -8,6 +9,7 @@ import { parseEnvironment, parseMetadata } from '../parse-pairs.ts';
 import { jsonOption } from './attached/captured-output.ts';
 import { type RunFlags, runWords } from './attached/run-words.ts';
 import { createFrom } from './create-from.ts';
+import { isolationOption } from './isolation-option.ts';
 import { parseRunWords } from './parse-run-words.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] &
@@ -15,6 +17,7 @@ type Flags = Parameters<typeof resolveConnection>[0] &
     template?: string;
     metadata?: Record<string, string>;
     timeout: number;
+    isolation?: IsolationLevel;
     internet: boolean;
   };
 
@@ -43,6 +46,7 @@ export function runSandboxCommand(): Command {
       .option('-i, --stdin', 'forward standard input')
       .option('-t, --tty', 'run it on a terminal, connected to this one')
       .option('--timeout <time>', 'kill it after this time, such as 90s or 10m', parseTimeToLive, 300)
+      .addOption(isolationOption())
       .option('--no-internet', 'block all outgoing connections')
       .addOption(jsonOption())
       .passThroughOptions()
@@ -61,6 +65,7 @@ itself fails.`,
       template,
       timeoutMs: Math.min(flags.timeout + SPARE_SECONDS, MAX_TIME_TO_LIVE) * 1000,
       metadata: flags.metadata,
+      ...(flags.isolation ? { isolation: flags.isolation } : {}),
       ...(flags.internet ? {} : { allowInternetAccess: false }),
     });
     beforeBrokenPipe(() => sandbox.kill());

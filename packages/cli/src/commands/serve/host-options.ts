@@ -12,6 +12,7 @@ export interface HostFlags {
   base: BaseContents;
   baseImage?: string;
   isolation: IsolationLevel;
+  isolationMin?: IsolationLevel;
   memory: boolean;
   criu?: string;
   maxHelperFaults: number;
@@ -31,9 +32,18 @@ export const withHostOptions = (command: Command): Command =>
     )
     .option('--base-image <reference>', 'OCI image for the base template, to which what it lacks is added')
     .addOption(
-      new Option('--isolation <level>', 'how a sandbox is separated from the kernel of this host')
+      new Option(
+        '--isolation <level>',
+        'how a sandbox is separated from the kernel of this host, where its creator asks for no level',
+      )
         .choices(isolationLevels)
         .default('container'),
+    )
+    .addOption(
+      new Option(
+        '--isolation-min <level>',
+        'level below which no sandbox starts, whatever its creator asks for (default: that of --isolation)',
+      ).choices(isolationLevels),
     )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not download CRIU')
     .option('--criu <path>', 'use this CRIU, 4.2 or newer, for checkpoints, and do not download one')
@@ -54,6 +64,7 @@ export function toHostOptions(
   | 'npm'
   | 'baseImage'
   | 'isolation'
+  | 'minimumIsolation'
   | 'keepsMemory'
   | 'criuProgram'
   | 'maxHelperFaults'
@@ -66,6 +77,7 @@ export function toHostOptions(
     npm: findNpm(process.env),
     ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
     isolation: flags.isolation,
+    minimumIsolation: flags.isolationMin ?? flags.isolation,
     keepsMemory: flags.memory,
     ...(flags.criu ? { criuProgram: flags.criu } : {}),
     maxHelperFaults: flags.maxHelperFaults,

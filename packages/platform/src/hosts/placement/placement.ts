@@ -1,6 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createTurns } from '@skerry/contract/turns';
-import type { Features } from '@skerry/runtime';
 import type { NodeRow } from '../../store/nodes/node-rows.ts';
 import type { NodePlace } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -12,16 +12,14 @@ import { type Candidate, rankPlaces } from './rank-places.ts';
 /** Chooses the nodes of new sandboxes, one after the other. */
 export const createPlacement = ({
   store,
-  features,
   candidates,
   others,
   noteCordon,
   toHost,
 }: {
   store: Pick<Store, 'measureNodes' | 'listNodes'>;
-  features: Pick<Features, 'level'>;
   /** The nodes of this server. */
-  candidates(level: Features['level']): Candidate[];
+  candidates(level: IsolationLevel): Candidate[];
   /** Where there are other servers. */
   others: OtherNodes | undefined;
   /** Called with each row that was read. */
@@ -41,11 +39,10 @@ export const createPlacement = ({
   return {
     reserve: (need, attempt) =>
       turns.take(async () => {
-        const { level } = features;
         const [loads, nodes] = await Promise.all([store.measureNodes(), readNodes(need)]);
         for (const { row } of nodes) noteCordon(row);
-        const elsewhere = need.staysHere ? [] : (others?.toCandidates(nodes, level) ?? []);
-        const { places, obstacles } = rankPlaces([...candidates(level), ...elsewhere], loads, need);
+        const elsewhere = need.staysHere ? [] : (others?.toCandidates(nodes, need.isolation) ?? []);
+        const { places, obstacles } = rankPlaces([...candidates(need.isolation), ...elsewhere], loads, need);
         for (const place of places) {
           const other = elsewhere.find(({ name }) => name === place.node);
           if (other !== undefined) throw new ElsewhereError(other.server);

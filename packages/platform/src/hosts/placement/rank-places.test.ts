@@ -16,7 +16,7 @@ const load = (name: string, memoryMb: number, placed = 1) => ({
   others: 0,
   snapshots: 0,
 });
-const anywhere = { memoryMb: 1_000, node: null };
+const anywhere = { memoryMb: 1_000, isolation: 'container' as const, node: null };
 
 describe('placement', () => {
   it('prefers the node with the least share of its memory reserved, then the first by name', () => {

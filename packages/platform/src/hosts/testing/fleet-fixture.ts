@@ -141,7 +141,13 @@ export const useFleet = ({
         template: { ...template, ...size },
         snapshot: snapshot ?? null,
         ...{ build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-        ...{ network: more.network ?? null, ingress: null, autoPause: null, autoResume: false },
+        ...{
+          network: more.network ?? null,
+          ingress: null,
+          isolation: 'container' as const,
+          autoPause: null,
+          autoResume: false,
+        },
       });
       return made.id;
     },

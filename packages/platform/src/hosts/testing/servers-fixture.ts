@@ -177,7 +177,14 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
       plane.creator.create({
         template: { ...template, ...size },
         ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-        ...{ network: null, ingress: null, autoPause: null, autoResume: false, ...more },
+        ...{
+          network: null,
+          ingress: null,
+          isolation: 'container' as const,
+          autoPause: null,
+          autoResume: false,
+          ...more,
+        },
       }),
     stateOf: async (id) => (await servers.store.findSandbox(id))?.state,
   };

@@ -77,6 +77,7 @@ export const createCreator = (options: CreatorOptions): Creator => {
       to: 'running',
       set: {
         runId: instance.runId,
+        isolation: instance.isolation,
         startedAt,
         endAt: startedAt + timeoutMs,
         // What it did not begin with is not its parent.

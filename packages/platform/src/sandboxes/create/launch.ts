@@ -80,9 +80,9 @@ export const createLaunch = (options: LaunchOptions): Launch => {
 
   /** Reserves a place on another host for a sandbox whose host has no capacity. Resolves with false when there is none. */
   const moveOn = async (seat: Seat): Promise<boolean> => {
-    const { id, memoryMb } = seat.sandbox;
+    const { id, memoryMb, isolation } = seat.sandbox;
     seat.full.push(seat.host.node);
-    const need = { memoryMb, node: seat.origin.node, without: seat.full, staysHere: true };
+    const need = { memoryMb, isolation, node: seat.origin.node, without: seat.full, staysHere: true };
     const attempt = async (host: Host) => {
       const place = host.room();
       const outcome = place === undefined ? 'node_full' : await store.movePlace(id, place);

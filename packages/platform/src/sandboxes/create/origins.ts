@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { NetworkPolicy } from '@skerry/runtime';
 import type { Hosts } from '../../hosts/hosts.ts';
 import type { Limits } from '../../limits.ts';
@@ -25,6 +26,8 @@ export interface CreateRequest {
   metadata: Record<string, string>;
   envVars: Record<string, string>;
   secure: boolean;
+  /** The level that `chooseIsolation` returned. */
+  isolation: IsolationLevel;
   /** Null: the creator did not choose; then it is open. */
   network: NetworkPolicy | null;
   /** Null: the creator did not choose; then its ports are public. */
@@ -73,9 +76,11 @@ export const planCreate = async (
   { store, hosts, toSpec, createdAt }: { store: Store; hosts: Hosts; toSpec: ToSpec; createdAt: number },
 ): Promise<Planned> => {
   const { features } = hosts;
+  const { isolation } = request;
   const { cpuCount, memoryMb, diskMb } = snapshot ?? build ?? template;
   const size = { cpuCount, memoryMb, diskMb };
-  const checkpoint = build && snapshot === null ? await findCheckpoint(build, { store, features }) : null;
+  const checkpoint =
+    build && snapshot === null ? await findCheckpoint(build, { store, features, isolation }) : null;
   const buildId = snapshot?.buildId ?? build?.id ?? null;
   const files = build ?? (buildId === null ? undefined : await store.findBuild(buildId));
   const { env, runConfig } = files ?? { env: {}, runConfig: emptyRunConfig };
@@ -115,17 +120,18 @@ export const planFork = (
   { id, timeoutMs, createdAt }: { id: string; timeoutMs: number; createdAt: number },
   toSpec: ToSpec,
 ): Planned => {
-  const { templateId, templateName, snapshotId, buildId, metadata, secure, autoPause } = source;
+  const { templateId, templateName, snapshotId, buildId, metadata, secure, autoPause, isolation } = source;
   const { envVars, defaultUser, defaultWorkdir, network, ingress, cpuCount, memoryMb, diskMb, node } = source;
   return {
     wanted: {
       ...{ templateId, templateName, snapshotId, buildId, metadata, secure, network, ingress, autoPause },
+      isolation,
       ...{ envVars, defaultUser, defaultWorkdir },
       wakeMs: source.wakeMs === null ? null : toWakeMs(timeoutMs),
       ...{ createdAt, endAt: createdAt + timeoutMs, cpuCount, memoryMb, diskMb },
     },
     origin: {
-      spec: toSpec(source, { network, snapshot: { id }, build: null }),
+      spec: toSpec(source, { isolation, network, snapshot: { id }, build: null }),
       ...{ commands: null, mayBeWarm: false, node, staysHere: true },
     },
   };

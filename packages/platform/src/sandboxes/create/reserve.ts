@@ -73,7 +73,7 @@ export const createReserve = (options: ReserveOptions): Reserve => {
   };
 
   return async (wanted, origin, onId) => {
-    const { memoryMb } = wanted;
+    const { memoryMb, isolation } = wanted;
     const { spec, node, staysHere, mayBeWarm } = origin;
     const attempt = async (host: Host): Promise<Reserved | 'node_full'> => {
       const waiting = mayBeWarm ? warm.claim(spec, host.node) : undefined;
@@ -92,7 +92,7 @@ export const createReserve = (options: ReserveOptions): Reserve => {
       if (result === 'node_full') return result;
       throw result === 'limit' ? await limitReached(options) : toGoneError(result, wanted);
     };
-    return hosts.reserve({ memoryMb, node, prefers: toPreference(origin), staysHere }, attempt);
+    return hosts.reserve({ memoryMb, isolation, node, prefers: toPreference(origin), staysHere }, attempt);
   };
 };
 

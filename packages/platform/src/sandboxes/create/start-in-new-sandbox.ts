@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { Features, Instance } from '@skerry/runtime';
 import { createSandboxRunner } from '../../agent-commands/run-in-sandbox.ts';
 import { startAndWait } from '../../agent-commands/start-commands.ts';
@@ -7,16 +8,22 @@ import type { NewSandbox, SnapshotRow } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { toAgentKeys } from '../../tokens.ts';
 import { setUpAgent } from '../agent.ts';
+import { keptAt } from '../kept-at.ts';
 
-/** The checkpoint of a build; null where this server cannot restore it, or not at the size of the build. */
+/** The checkpoint of a build; null where this server cannot restore it, or not at that level and the size of the build. */
 export const findCheckpoint = async (
   build: BuildRow,
-  { store, features }: { store: Pick<Store, 'findSnapshotRow'>; features: Features },
+  {
+    store,
+    features,
+    isolation,
+  }: { store: Pick<Store, 'findSnapshotRow'>; features: Features; isolation: IsolationLevel },
 ): Promise<SnapshotRow | null> => {
-  if (build.checkpointId === null || !features.snapshot.memory) return null;
+  if (build.checkpointId === null || !keptAt(features, isolation).snapshot.memory) return null;
   const found = await store.findSnapshotRow(build.checkpointId);
   const isUsable =
     found?.state === 'ready' &&
+    found.isolation === isolation &&
     found.cpuCount === build.cpuCount &&
     found.memoryMb === build.memoryMb &&
     found.diskMb === build.diskMb;

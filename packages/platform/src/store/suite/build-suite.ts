@@ -156,7 +156,13 @@ export const describeBuilds = (ask: () => Store): void => {
     it('lose their images when no tag, sandbox or snapshot needs them', async () => {
       await make('b1', 'i1');
       expect(await reserve('s1', { buildId: 'b1' })).toBe('reserved');
-      const capture = { sandboxId: 's1', parentId: null, buildId: 'b1', kind: 'filesystem' as const };
+      const capture = {
+        sandboxId: 's1',
+        parentId: null,
+        isolation: 'container' as const,
+        buildId: 'b1',
+        kind: 'filesystem' as const,
+      };
       await ask().beginSnapshot({ id: 'n1', ...capture, createdAt: 1, ...size });
       await make('b2', 'i2');
       expect((await ask().retireImages()).toSorted()).toEqual(['i1', 'i2']);

@@ -24,7 +24,13 @@ export const describeCache = (ask: () => Store): void => {
 
   describe('the cache of builds', () => {
     it('joins what two equal results have, and makes the snapshot of one ready', async () => {
-      const of = { sandboxId: 'i1', parentId: null, buildId: null, kind: 'filesystem' as const };
+      const of = {
+        sandboxId: 'i1',
+        parentId: null,
+        isolation: 'container' as const,
+        buildId: null,
+        kind: 'filesystem' as const,
+      };
       await ask().beginSnapshot({ id: 'n1', ...of, createdAt: 1, ...size });
       const bytes = 5 * 2 ** 32;
       const config = {
@@ -76,7 +82,13 @@ export const describeCache = (ask: () => Store): void => {
     });
 
     it('frees the snapshots and images of results that are removed or replaced, and none that anything else needs', async () => {
-      const of = { sandboxId: 'i1', parentId: null, buildId: null, kind: 'filesystem' as const };
+      const of = {
+        sandboxId: 'i1',
+        parentId: null,
+        isolation: 'container' as const,
+        buildId: null,
+        kind: 'filesystem' as const,
+      };
       for (const id of ['n1', 'n2', 'n3', 'n4'])
         await ask().beginSnapshot({ id, ...of, createdAt: 1, ...size });
       const image = (name: string) => ({ image: name, imageBytes: 1 });

@@ -72,7 +72,14 @@ export const describeBlobCopies = (
 
     it('are wanted of snapshots with a tag on a node, and removed with those', async () => {
       const size = { cpuCount: 1, memoryMb: 1, diskMb: 1 };
-      const snapshot = { parentId: null, buildId: null, kind: 'memory' as const, createdAt: 1, ...size };
+      const snapshot = {
+        parentId: null,
+        isolation: 'container' as const,
+        buildId: null,
+        kind: 'memory' as const,
+        createdAt: 1,
+        ...size,
+      };
       for (const id of ['s1', 's2', 's3'])
         await ask().beginSnapshot({ id, sandboxId: 'i1', ...snapshot, node: id === 's3' ? null : 'a' });
       for (const id of ['s1', 's3'])

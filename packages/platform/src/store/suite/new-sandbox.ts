@@ -14,6 +14,7 @@ export const newSandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandb
   defaultUser: '',
   defaultWorkdir: '',
   secure: true,
+  isolation: 'container',
   network: null,
   ingress: null,
   autoPause: null,

@@ -13,7 +13,14 @@ export const describeNodes = (
   const move = (id: string, to: 'running' | 'paused' | 'ended') =>
     ask().changeState(id, { from: ['starting', 'running', 'paused'], to });
   const snapshot = {
-    ...{ sandboxId: 'i1', parentId: null, buildId: null, kind: 'filesystem' as const, createdAt: 1 },
+    ...{
+      sandboxId: 'i1',
+      parentId: null,
+      isolation: 'container' as const,
+      buildId: null,
+      kind: 'filesystem' as const,
+      createdAt: 1,
+    },
     ...{ cpuCount: 1, memoryMb: 1, diskMb: 1 },
   };
 

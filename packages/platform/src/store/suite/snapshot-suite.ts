@@ -8,6 +8,7 @@ const snapshot = (id: string, more: Partial<NewSnapshot> = {}): NewSnapshot => (
   id,
   sandboxId: 'i1',
   parentId: null,
+  isolation: 'container' as const,
   buildId: null,
   kind: 'filesystem',
   createdAt: start,

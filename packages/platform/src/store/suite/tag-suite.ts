@@ -74,7 +74,14 @@ export const describeTags = (ask: () => Store): void => {
     it('is ready with its build, and is removed before the image when no tag points to it', async () => {
       await begin('b1', 10, ['default']);
       const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
-      const of = { sandboxId: 'i1', parentId: null, buildId: 'b1', kind: 'memory' as const, createdAt: 11 };
+      const of = {
+        sandboxId: 'i1',
+        parentId: null,
+        isolation: 'container' as const,
+        buildId: 'b1',
+        kind: 'memory' as const,
+        createdAt: 11,
+      };
       await ask().beginSnapshot({ id: 'n1', ...of, ...size });
       expect(await finish('b1', 12, 'n1')).toMatchObject({
         checkpointId: 'n1',

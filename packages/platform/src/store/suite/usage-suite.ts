@@ -47,7 +47,13 @@ export const describeUsage = (ask: () => Store): void => {
       await add('running', { name: 'running', isReady: false });
       const sandbox = newSandbox('i1', { templateId: 't-used', templateName: 'used', buildId: 'used' });
       await ask().reserveSandbox(sandbox, { maxActive: 9 });
-      const of = { sandboxId: 'i0', parentId: null, buildId: 'captured', kind: 'filesystem' as const };
+      const of = {
+        sandboxId: 'i0',
+        parentId: null,
+        isolation: 'container' as const,
+        buildId: 'captured',
+        kind: 'filesystem' as const,
+      };
       await ask().beginSnapshot({ id: 's1', ...of, createdAt: 1, ...size });
       expect(await ask().listUnusedTemplates()).toEqual([{ id: 't-unused', name: 'unused' }]);
       expect((await ask().listKeptBuilds()).map(({ templateId }) => templateId).toSorted()).toEqual([
@@ -56,7 +62,7 @@ export const describeUsage = (ask: () => Store): void => {
     });
 
     it('removes a template that is listed with its builds and its checkpoint, and the image unless a result needs it', async () => {
-      const of = { sandboxId: 'i0', parentId: null, createdAt: 1, ...size };
+      const of = { sandboxId: 'i0', parentId: null, isolation: 'container' as const, createdAt: 1, ...size };
       for (const name of ['served', 'waiting']) {
         await ask().beginSnapshot({ id: `n-${name}`, ...of, buildId: name, kind: 'memory' });
         await add(name, { name, isReady: false });

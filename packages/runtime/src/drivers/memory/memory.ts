@@ -102,7 +102,7 @@ export const createMemory = ({
     );
   };
 
-  /** As `chooseLevel`, for an origin that has a level. Throws `unsupported` when its processes would change theirs. */
+  /** Chooses the level as `chooseLevel` does, for an origin that has a level. Throws `unsupported` when its processes would change theirs. */
   const raiseLevel = (
     id: string,
     { isolation: own, memory }: Pick<MemorySnapshot, 'isolation' | 'memory'>,

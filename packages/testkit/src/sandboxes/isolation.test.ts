@@ -1,0 +1,127 @@
+import { release } from 'node:os';
+import type { IsolationLevel } from '@skerry/contract/isolation';
+import operations from '@skerry/contract/operations.json' with { type: 'json' };
+import { Sandbox } from '@skerry/sdk';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fetchByHost } from '../stack/fetch-by-host.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+
+let stack: SharedStack;
+const made: Sandbox[] = [];
+
+beforeAll(async () => {
+  stack = await joinStack();
+});
+afterAll(async () => {
+  await Promise.all(made.map((sandbox) => sandbox.kill()));
+  await stack.leave();
+});
+
+const keep = (sandbox: Sandbox): Sandbox => {
+  made.push(sandbox);
+  return sandbox;
+};
+const open = async (isolation?: IsolationLevel): Promise<Sandbox> =>
+  keep(await Sandbox.create({ ...stack.connection, isolation, timeoutMs: 300_000 }));
+
+/** The level by the kernel that a program inside sees, and the one that the service reports. */
+const levelsOf = async (sandbox: Sandbox) => {
+  const { stdout } = await sandbox.commands.run('uname -r');
+  return [stdout.trim() === release() ? 'container' : 'gvisor', (await sandbox.getInfo()).isolation];
+};
+
+const found = (sandboxId: string): Promise<Sandbox> => Sandbox.connect(sandboxId, stack.connection);
+
+it('runs sandboxes of both levels side by side, and lists the level of each', async () => {
+  const [plain, guarded] = await Promise.all([open(), open('gvisor')]);
+  expect(await levelsOf(plain)).toEqual(['container', 'container']);
+  expect(await levelsOf(guarded)).toEqual(['gvisor', 'gvisor']);
+  const { data } = await stack.api.GET('/v2/sandboxes', {});
+  const listed = new Map(data?.map(({ sandboxID, isolation }) => [sandboxID, isolation]));
+  expect([listed.get(plain.sandboxId), listed.get(guarded.sandboxId)]).toEqual(['container', 'gvisor']);
+});
+
+it('starts the processes of a snapshot at its level alone, and its files at a higher one too', async () => {
+  const source = await open();
+  const whole = await source.createSnapshot();
+  await expect(
+    Sandbox.create({ ...stack.connection, template: whole.snapshotId, isolation: 'gvisor' }),
+  ).rejects.toMatchObject({ code: 'invalid_argument', message: expect.stringContaining('body.isolation') });
+  const files = await source.createSnapshot({ memory: false });
+  const raised = keep(
+    await Sandbox.create({ ...stack.connection, template: files.snapshotId, isolation: 'gvisor' }),
+  );
+  expect(await levelsOf(raised)).toEqual(['gvisor', 'gvisor']);
+});
+
+/** The id of the first copy in the answer of a fork. */
+const toCopyId = ([first]: ({ sandbox: { sandboxID: string } } | { error: object })[] = []): string =>
+  first !== undefined && 'sandbox' in first ? first.sandbox.sandboxID : '';
+
+/** The operations that answer with a sandbox or copies of one: what each makes of a running sandbox of level gvisor, on a server whose default is container. */
+const ways: Record<string, (source: Sandbox) => Promise<Sandbox>> = {
+  'POST /sandboxes': async () => {
+    const { data } = await stack.api.POST('/sandboxes', {
+      body: { templateID: 'base', timeout: 300, secure: true, isolation: 'gvisor' },
+    });
+    return keep(await found(data?.sandboxID ?? ''));
+  },
+  'POST /v2/sandboxes': async (source) => {
+    const { snapshotId } = await source.createSnapshot();
+    return keep(await Sandbox.create({ ...stack.connection, template: snapshotId }));
+  },
+  'POST /sandboxes/{sandboxID}/resume': async (source) => {
+    await source.pause();
+    const params = { path: { sandboxID: source.sandboxId } };
+    await stack.api.POST('/sandboxes/{sandboxID}/resume', { params, body: { timeout: 300 } });
+    return source;
+  },
+  'POST /sandboxes/{sandboxID}/connect': async (source) => {
+    await source.pause({ memory: false });
+    const params = { path: { sandboxID: source.sandboxId } };
+    await stack.api.POST('/sandboxes/{sandboxID}/connect', { params, body: { timeout: 300 } });
+    return source;
+  },
+  'POST /v2/sandboxes/{sandboxID}/connect': async (source) => {
+    await source.pause();
+    return found(source.sandboxId);
+  },
+  'POST /sandboxes/{sandboxID}/fork': async (source) => {
+    const params = { path: { sandboxID: source.sandboxId } };
+    const { data } = await stack.api.POST('/sandboxes/{sandboxID}/fork', { params, body: {} });
+    return keep(await found(toCopyId(data)));
+  },
+  'POST /v2/sandboxes/{sandboxID}/fork': async (source) => {
+    const params = { path: { sandboxID: source.sandboxId } };
+    const body = { memory: false };
+    const { data } = await stack.api.POST('/v2/sandboxes/{sandboxID}/fork', { params, body });
+    return keep(await found(toCopyId(data)));
+  },
+};
+
+/** The operations of the document that answer with a sandbox which they have made or started. */
+const startingOperations = Object.entries(operations.paths).flatMap(([path, methods]) =>
+  Object.entries(methods as Record<string, { responses?: object }>).flatMap(([method, { responses }]) =>
+    method === 'post' && JSON.stringify(responses ?? {}).includes('"trafficAccessToken"')
+      ? [`POST ${path}`]
+      : [],
+  ),
+);
+
+it('knows each way in which a sandbox comes to run', () => {
+  expect(Object.keys(ways).toSorted()).toEqual(startingOperations.toSorted());
+});
+
+it.each(Object.entries(ways))('never gives less than was asked for: %s', async (_operation, go) => {
+  const sandbox = await go(await open('gvisor'));
+  expect(await levelsOf(sandbox)).toEqual(['gvisor', 'gvisor']);
+});
+
+it('wakes a sandbox at its level', async () => {
+  const sandbox = keep(
+    await Sandbox.create({ ...stack.connection, isolation: 'gvisor', autoResume: true, timeoutMs: 300_000 }),
+  );
+  await sandbox.pause();
+  await fetchByHost(sandbox.getUrl(8_000));
+  expect(await levelsOf(await found(sandbox.sandboxId))).toEqual(['gvisor', 'gvisor']);
+});
