@@ -35,6 +35,7 @@ import { imageErofs, imageErofsLz4 } from './templates/file-systems.ts';
 import { templateRebuild } from './templates/rebuild.ts';
 import { templateUnpack } from './templates/unpack.ts';
 import { templateUploadMemory } from './templates/upload-memory.ts';
+import { wakeFirst } from './wake.ts';
 
 /** All benchmarks by name, in the order of a run. */
 export const benchmarks: Record<string, Benchmark> = {
@@ -50,6 +51,7 @@ export const benchmarks: Record<string, Benchmark> = {
   delete: deleteSandbox,
   'pause-resume.64m': pauseResume64m,
   'pause-resume.1g': pauseResume1g,
+  'wake.first': wakeFirst,
   'fork.8': fork8,
   'snapshot.stop': snapshotStop,
   'snapshot.stop.memory': snapshotStopMemory,

@@ -73,7 +73,7 @@ function holds(
 ): boolean {
   const figure = figures[of];
   if (figure === undefined) throw new Error('a bound of a ratio needs a reference');
-  return figure <= (atMost ?? Number.POSITIVE_INFINITY) && figure >= (atLeast ?? 0);
+  return figure <= (atMost ?? Number.POSITIVE_INFINITY) && figure >= (atLeast ?? Number.NEGATIVE_INFINITY);
 }
 
 const toText = ({ of, atMost, atLeast }: Bound, unit: string): string =>
