@@ -2,6 +2,7 @@ import { release } from 'node:os';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import operations from '@skerry/contract/operations.json' with { type: 'json' };
 import { Sandbox } from '@skerry/sdk';
+import { build, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
@@ -52,6 +53,14 @@ it('starts the processes of a snapshot at its level alone, and its files at a hi
     await Sandbox.create({ ...stack.connection, template: files.snapshotId, isolation: 'gvisor' }),
   );
   expect(await levelsOf(raised)).toEqual(['gvisor', 'gvisor']);
+});
+
+it('makes no template of the files of a higher level, whose sandboxes would start at the default', async () => {
+  const { snapshotId } = await (await open('gvisor')).createSnapshot({ memory: false });
+  const made = build(Template().fromTemplate(snapshotId), 'lowered', stack.connection).result();
+  await expect(made).rejects.toThrow(
+    /was made at a higher level of isolation than the default of this server/,
+  );
 });
 
 /** The id of the first copy in the answer of a fork. */

@@ -1,3 +1,4 @@
+import { strongestOf } from '@skerry/contract/isolation';
 import { isRuntimeError } from '@skerry/runtime';
 import type { Hosts } from '../../hosts/hosts.ts';
 import type { Ids } from '../../ids.ts';
@@ -16,7 +17,7 @@ export interface ExportedBase {
 }
 
 export interface ExportOptions {
-  hosts: Pick<Hosts, 'ofSnapshot'>;
+  hosts: Pick<Hosts, 'ofSnapshot' | 'features'>;
   cache: BuildCache;
   secret: string;
   ids: Pick<Ids, 'snapshotId'>;
@@ -33,6 +34,9 @@ export const exportBase = async (
   { hosts, cache, secret, ids }: ExportOptions,
 ): Promise<ExportedBase> => {
   const { log, share, signal, force } = work;
+  // Its code would run at the default level in each sandbox of the template, which is less than it was given.
+  if (strongestOf([snapshot.isolation, hosts.features.level]) !== hosts.features.level)
+    throw new BuildError('base', `the snapshot ${name} ${HIGHER_LEVEL}`);
   const addLine = (message: string, level: 'debug' | 'info' = 'info'): void =>
     log.add({ level, message, step: 'base' });
   const key = toCacheKey(secret, ['snapshot', snapshot.id]);
@@ -62,11 +66,14 @@ export const exportBase = async (
   return { ...exported, cacheKey: key };
 };
 
+/** The reason why no template is made of a snapshot of a level above the default. */
+const HIGHER_LEVEL = 'was made at a higher level of isolation than the default of this server';
+
 const toBuildError = (name: string, cause: unknown): unknown => {
   const reasons = {
     not_found: 'was deleted',
     damaged: 'is damaged',
-    unsupported: 'was made at a higher level of isolation than this server has',
+    unsupported: HIGHER_LEVEL,
   } as const;
   for (const [code, reason] of Object.entries(reasons))
     if (isRuntimeError(cause, code as keyof typeof reasons))
