@@ -47,7 +47,7 @@ export const edgeTlsRequests: Benchmark = async ({ name, runs, scale, resources 
 
 interface Sample {
   perSecond: number;
-  /** For each request. */
+  /** Time of the processor for each request, in microseconds. */
   processorUs: number;
 }
 

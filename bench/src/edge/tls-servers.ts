@@ -39,7 +39,7 @@ export async function startTlsServers(resources: AsyncDisposableStack): Promise<
     location = /hello { return 200 hello; }
   }`;
   await startNginx('inside', { folder, port: insidePort, servers: inside, resources });
-  // As docs/e2b-clients.md advises.
+  // Settings that docs/e2b-clients.md advises.
   const proxy = `upstream inside { server 127.0.0.1:${insidePort}; keepalive 64; keepalive_requests 10000000; }
   map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
   server {

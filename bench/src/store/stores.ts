@@ -32,6 +32,7 @@ export async function reserve(store: Store, id: string, number: number): Promise
   const reserved = await store.reserveSandbox(
     {
       id,
+      project: 'local',
       templateId: 'base',
       templateName: 'base',
       snapshotId: null,

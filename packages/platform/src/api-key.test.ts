@@ -59,6 +59,8 @@ describe('API keys', () => {
       firstCharacters: key.slice(4, 6),
       lastCharacters: key.slice(40),
       name: 'server',
+      project: null,
+      readOnly: false,
       createdAt: now,
       lastUsedAt: null,
       revokedAt: null,
@@ -67,7 +69,10 @@ describe('API keys', () => {
 
   it('keeps of a key the hash and six of its characters', () => {
     const key = makeApiKey();
-    const row = toApiKeyRow(key, { name: 'tests', createdAt: now });
+    const row = toApiKeyRow(key, {
+      ...{ name: 'tests', project: null, readOnly: false },
+      createdAt: now,
+    });
     expect(JSON.stringify(row)).not.toContain(key.slice(4, 40));
     expect(row.firstCharacters.length + row.lastCharacters.length).toBe(6);
   });

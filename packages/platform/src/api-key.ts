@@ -5,6 +5,7 @@ import { ApiError, isUnavailable } from '@skerry/contract/error';
 import type { Clock } from './clock.ts';
 import { ensureSecretFile } from './secret-file.ts';
 import type { ApiKeyRow, NewApiKey } from './store/api-keys/api-key-row.ts';
+import type { Scope } from './store/scope.ts';
 import type { Store } from './store/store.ts';
 
 const form = /^e2b_[0-9a-f]{40}$/;
@@ -22,17 +23,16 @@ export const makeSecret = (): string => randomBytes(32).toString('hex');
 
 const toHash = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** The row of a new key of that name. */
+/** The row of a new key. */
 export const toApiKeyRow = (
   key: string,
-  { name, createdAt }: { name: string; createdAt: number },
+  given: Pick<NewApiKey, 'name' | 'project' | 'readOnly' | 'createdAt'>,
 ): NewApiKey => ({
   id: randomUUID(),
   hash: toHash(key),
   firstCharacters: key.slice(PREFIX.length, PREFIX.length + 2),
   lastCharacters: key.slice(-4),
-  name,
-  createdAt,
+  ...given,
 });
 
 /**
@@ -52,7 +52,9 @@ export const ensureApiKey = async ({
   const path = join(dataDir, 'api-key');
   const key = await ensureSecretFile(path, makeApiKey);
   if (!form.test(key)) throw new Error(`${path} does not contain an API key (e2b_ and 40 hex digits)`);
-  if (await store.addApiKey(toApiKeyRow(key, { name: 'server', createdAt: clock.now() }))) return key;
+  const limits = { project: null, readOnly: false };
+  const row = toApiKeyRow(key, { name: 'server', ...limits, createdAt: clock.now() });
+  if (await store.addApiKey(row)) return key;
   await rm(path);
   return ensureApiKey({ dataDir, store, clock });
 };
@@ -93,6 +95,12 @@ export const createAuthenticate = ({
     return key;
   };
 };
+
+/** What the caller with a key may see and change. */
+export const toScope = ({ project, readOnly }: Pick<ApiKeyRow, 'project' | 'readOnly'>): Scope => ({
+  project,
+  isReadOnly: readOnly,
+});
 
 /** What a key shows of itself: what each begins with, and how many characters follow. */
 export const KEY_SHAPE = { prefix: PREFIX, valueLength: 2 * VALUE_BYTES } as const;

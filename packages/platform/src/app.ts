@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Directory } from '@skerry/contract/directory';
 import { shuttingDown, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
-import { createAuthenticate } from './api-key.ts';
+import { createAuthenticate, toScope } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
 import { createControlPlane } from './control-plane/control-plane.ts';
 import { drainRequest } from './drain-request.ts';
+import { requireAccess } from './handlers/access/operation-access.ts';
+import { requireOwn } from './handlers/access/require-own.ts';
 import { answerOnce } from './handlers/answer-once.ts';
 import { createForkHandlers } from './handlers/fork.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
@@ -41,7 +43,7 @@ import type { Hosts } from './hosts/hosts.ts';
 import { createConnectAt } from './http/connect-at.ts';
 import { forwardCalls, type Peers } from './http/forward-calls.ts';
 import { toPublicOrigin } from './http/public-origin.ts';
-import { createServer } from './http/serve.ts';
+import { type CallHead, createServer } from './http/serve.ts';
 import { serveDocument } from './http/serve-document.ts';
 import { serveFrontPage } from './http/serve-front-page.ts';
 import { createRandomIds, type Ids } from './ids.ts';
@@ -51,7 +53,7 @@ import type { Log } from './log.ts';
 import { createNewWork } from './new-work.ts';
 import { createFindMissing, type Part } from './readiness.ts';
 import { createStorage } from './storage/storage.ts';
-import type { ApiKeyRow } from './store/api-keys/api-key-row.ts';
+import { DEFAULT_PROJECT, EVERYTHING } from './store/scope.ts';
 import type { Store } from './store/store.ts';
 import type { Census } from './telemetry/census.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -207,24 +209,30 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createExplainHandler({ ...context, nodes }),
   };
   const authenticate = createAuthenticate({ store, clock });
-  const authorise = async (request: IncomingMessage): Promise<ApiKeyRow> => {
+  const authorise = async (
+    request: CallHead,
+    operation: string,
+  ): Promise<Pick<Caller, 'scope' | 'keyId'>> => {
     const key = await authenticate(request.headers['x-api-key']);
-    options.onAuthorised?.(request);
-    return key;
+    options.onAuthorised?.(request.raw);
+    const scope = toScope(key);
+    requireAccess(operation, scope);
+    await requireOwn(request, { store, scope });
+    return { scope, keyId: key.id };
   };
   let redirect: ReturnType<typeof forwardCalls>['redirect'] = () => undefined;
   const server = createServer<PlatformPaths, Caller>({
     redirect: (...failed) => redirect(...failed),
     handlers: guardNewWork(answerOnce(reportLostRuntime(handlers), { store, clock, secret, log }), newWork),
     removed: removedBuilds,
-    authenticate: async (headers, request) => {
-      const isForwarded = options.peers?.isFromPeer(request) ?? false;
+    authenticate: async (request, operation) => {
+      const { headers, raw } = request;
+      const isForwarded = options.peers?.isFromPeer(raw) ?? false;
       // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.
       const isServer = isForwarded && headers['x-api-key'] === undefined;
-      const key = isServer ? undefined : await authorise(request);
+      const who = isServer ? { scope: EVERYTHING, keyId: undefined } : await authorise(request, operation);
       const origin = toPublicOrigin(headers, domain, options.isSecure);
-      const apiKey = String(headers['x-api-key'] ?? '');
-      return { origin, apiKey, keyId: key?.id, isForwarded, isServer };
+      return { origin, apiKey: String(headers['x-api-key'] ?? ''), ...who, isForwarded, isServer };
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
@@ -268,6 +276,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     start: async () => {
       const base = await store.ensureTemplate({
         id: ids.templateId(),
+        project: DEFAULT_PROJECT,
         name: 'base',
         createdAt: clock.now(),
         cpuCount: limits.cpuCount,

@@ -15,7 +15,7 @@ const examples: Record<string, readonly string[]> = {
   'node cert': ['skerry node cert platform a b', 'skerry node cert --renew --days 90 a'],
   'node authority': ['skerry node authority --namespace skerry --days 90'],
   'node request': ['skerry node request --dir /var/lib/skerry/certificate'],
-  'key create': ['skerry key create nightly-tests', 'skerry key create --json ci'],
+  'key create': ['skerry key create nightly-tests', 'skerry key create --project shop --read-only dashboard'],
   'key list': ['skerry key ls', 'skerry key ls --json'],
   'key rename': ['skerry key rename KEYID weekly-tests'],
   'key revoke': ['skerry key revoke KEYID'],

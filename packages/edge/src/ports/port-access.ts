@@ -10,7 +10,7 @@ export interface PortRequest {
   readonly withheld: ReadonlySet<string>;
   /** Headers for it, name and value in turn. */
   readonly added: readonly string[];
-  /** Its address, if that is another one than the client's. */
+  /** The address that the program sees, if that is another one than the client's. */
   readonly url?: string | undefined;
 }
 

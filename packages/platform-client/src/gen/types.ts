@@ -154,6 +154,9 @@ export type Obstacle = components['schemas']['Obstacle'];
 /** What a pause keeps. */
 export type PauseSandbox = components['schemas']['PauseSandbox'];
 
+/** The only project whose sandboxes, snapshots and templates a key reaches; those of others are 404. A project is made by its first key. Without it, a key reaches all, and what it makes belongs to the project `local`. */
+export type ProjectName = components['schemas']['ProjectName'];
+
 /** The minimum time to live. */
 export type RefreshSandbox = components['schemas']['RefreshSandbox'];
 

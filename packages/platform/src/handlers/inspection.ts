@@ -3,6 +3,7 @@ import { toBuildId } from '../ids.ts';
 import type { Inspected } from '../sandboxes/inspector.ts';
 import { isAlive } from '../sandboxes/visible-state.ts';
 import type { TaggedSnapshot } from '../store/rows.ts';
+import type { Scope } from '../store/scope.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { toSnapshotId } from './snapshots.ts';
 import { requireTemplateState } from './templates/find-template.ts';
@@ -17,30 +18,33 @@ export const createInspectionHandlers = ({
   store,
   inspector,
 }: Pick<HandlerContext, 'store' | 'inspector'>): Pick<PlatformHandlers, InspectionRoute> => {
-  const requireSnapshot = async ({ snapshotID }: { snapshotID: string }): Promise<TaggedSnapshot> => {
-    const { snapshot } = await requireTemplateState(store, snapshotID, 'path.snapshotID');
+  const requireSnapshot = async (
+    { snapshotID }: { snapshotID: string },
+    scope: Scope,
+  ): Promise<TaggedSnapshot> => {
+    const { snapshot } = await requireTemplateState({ store, scope }, snapshotID, 'path.snapshotID');
     if (snapshot === null) throw notFound(`snapshot "${snapshotID}" was not found`);
     return snapshot;
   };
 
-  const requireFiles = async (text: string, field: string): Promise<Inspected> => {
-    const sandbox = await store.findSandbox(text);
+  const requireFiles = async (text: string, field: string, scope: Scope): Promise<Inspected> => {
+    const sandbox = await store.findOwnSandbox(text, scope);
     if (sandbox !== undefined && isAlive(sandbox.state)) return { sandbox };
-    return requireTemplateState(store, text, field);
+    return requireTemplateState({ store, scope }, text, field);
   };
 
   return {
-    'GET /skerry/v1/snapshots/diff': async ({ query, signal }) => {
-      const to = await requireFiles(query.to, 'query.to');
-      const from = query.from === undefined ? undefined : await requireFiles(query.from, 'query.from');
+    'GET /skerry/v1/snapshots/diff': async ({ query, signal, context: { scope } }) => {
+      const to = await requireFiles(query.to, 'query.to', scope);
+      const from = query.from === undefined ? undefined : await requireFiles(query.from, 'query.from', scope);
       return { status: 200, body: await inspector.diff({ from, to, signal }) };
     },
-    'POST /skerry/v1/snapshots/{snapshotID}/verify': async ({ params }) => ({
+    'POST /skerry/v1/snapshots/{snapshotID}/verify': async ({ params, context: { scope } }) => ({
       status: 200,
-      body: { problems: await inspector.verify((await requireSnapshot(params)).id) },
+      body: { problems: await inspector.verify((await requireSnapshot(params, scope)).id) },
     }),
-    'GET /skerry/v1/snapshots/{snapshotID}/log': async ({ params }) => {
-      const rows = await inspector.log(await requireSnapshot(params));
+    'GET /skerry/v1/snapshots/{snapshotID}/log': async ({ params, context: { scope } }) => {
+      const rows = await inspector.log(await requireSnapshot(params, scope));
       const tagged = await Promise.all(
         rows.map(async (row) => ({ row, tag: await store.findTagOf(row.id) })),
       );

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EVERYTHING } from '../store/scope.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { newSandbox } from '../store/suite/new-sandbox.ts';
@@ -22,8 +23,8 @@ describe('listing', () => {
     store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
     handlers = createListHandlers({ store });
     const size = { createdAt: start, cpuCount: 2, memoryMb: 512, diskMb: 100 };
-    await store.ensureTemplate({ id: 'tbase', name: 'base', ...size });
-    await store.ensureTemplate({ id: 'tother', name: 'other', ...size });
+    await store.ensureTemplate({ project: 'local', id: 'tbase', name: 'base', ...size });
+    await store.ensureTemplate({ project: 'local', id: 'tother', name: 'other', ...size });
   });
   afterEach(async () => {
     await store.close();
@@ -53,6 +54,7 @@ describe('listing', () => {
     context: {
       origin: 'http://localhost',
       apiKey: '',
+      scope: EVERYTHING,
       keyId: undefined,
       isForwarded: false,
       isServer: false,

@@ -1,5 +1,6 @@
 import { invalid } from '@skerry/contract/error';
 import { PAUSED_STATES, type SandboxFilter } from '../store/rows.ts';
+import type { Scope } from '../store/scope.ts';
 import { parseCursor, toCursor } from './cursor.ts';
 import { parseMetadataFilter } from './metadata-filter.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
@@ -29,13 +30,13 @@ export const createListHandlers = ({
   store,
 }: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, ListRoute> => {
   /** Undefined when no row can match. */
-  const parseFilter = async (query: ListQuery): Promise<SandboxFilter | undefined> => {
+  const parseFilter = async (query: ListQuery, scope: Scope): Promise<SandboxFilter | undefined> => {
     const wanted = query.state?.length ? query.state : ['running', 'paused'];
     const states = wanted.flatMap((state) => (state === 'running' ? (['running'] as const) : PAUSED_STATES));
-    const filter: SandboxFilter = { states, metadata: parseMetadataFilter(query.metadata) };
+    const filter: SandboxFilter = { scope, states, metadata: parseMetadataFilter(query.metadata) };
     if (query.startedAfter !== undefined) filter.startedFrom = parseStartedAfter(query.startedAfter);
     if (query.template !== undefined) {
-      const template = await findTemplate(store, parseTemplateFilter(query.template));
+      const template = await findTemplate({ store, scope }, parseTemplateFilter(query.template));
       if (template === undefined) return undefined;
       filter.templateId = template.id;
     }
@@ -45,15 +46,15 @@ export const createListHandlers = ({
   const countRunning = (filter: SandboxFilter) => store.countSandboxes({ ...filter, states: ['running'] });
 
   return {
-    'GET /sandboxes': async ({ query }) => {
+    'GET /sandboxes': async ({ query, context: { scope } }) => {
       const metadata = parseMetadataFilter(query.metadata);
-      const rows = await store.listSandboxes({ states: ['running'], metadata, order: 'desc' });
+      const rows = await store.listSandboxes({ scope, states: ['running'], metadata, order: 'desc' });
       return { status: 200, body: rows.map(toListedSandbox) };
     },
-    'GET /v2/sandboxes': async ({ query }) => {
+    'GET /v2/sandboxes': async ({ query, context: { scope } }) => {
       const { order = 'desc', limit = 100, nextToken } = query;
       const after = nextToken === undefined ? {} : { after: parseCursor(nextToken, order) };
-      const filter = await parseFilter(query);
+      const filter = await parseFilter(query, scope);
       // One row more than the page shows whether there is a next page.
       const rows = filter ? await store.listSandboxes({ ...filter, ...after, order, limit: limit + 1 }) : [];
       const page = rows.slice(0, limit);

@@ -42,10 +42,10 @@ export const createMetricHandlers = ({
     return { status: 200, body: rows.map((row) => toSandboxMetric(row, sandbox)) };
   },
 
-  'GET /sandboxes/metrics': async ({ query }) => {
+  'GET /sandboxes/metrics': async ({ query, context: { scope } }) => {
     const sandboxes: Record<string, SandboxMetric> = {};
     for (const given of query.sandbox_ids) {
-      const sandbox = await store.findSandbox(parseSandboxId({ sandboxID: given }));
+      const sandbox = await store.findOwnSandbox(parseSandboxId({ sandboxID: given }), scope);
       if (sandbox === undefined || !isAlive(sandbox.state)) continue;
       const row = await observation.sampler.latest(sandbox.id);
       if (row !== undefined) sandboxes[given] = toSandboxMetric(row, sandbox);

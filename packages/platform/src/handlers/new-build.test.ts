@@ -6,15 +6,23 @@ const bounds = { diskMb: 2048, maxCpuCount: 8, maxMemoryMb: 4096 };
 describe('parseNewBuild', () => {
   it('accepts as much as the host has, and its defaults on any host', () => {
     const most = { name: 'made', cpuCount: 8, memoryMB: 4096 };
-    expect(parseNewBuild(most as never, bounds)).toMatchObject({ cpuCount: 8, memoryMb: 4096 });
+    expect(parseNewBuild(most as never, { ...bounds, project: 'local' })).toMatchObject({
+      cpuCount: 8,
+      memoryMb: 4096,
+    });
     const small = { ...bounds, maxCpuCount: 1, maxMemoryMb: 512 };
-    expect(parseNewBuild({ name: 'made' } as never, small)).toMatchObject({ cpuCount: 2, memoryMb: 1024 });
+    expect(parseNewBuild({ name: 'made' } as never, { ...small, project: 'local' })).toMatchObject({
+      cpuCount: 2,
+      memoryMb: 1024,
+    });
   });
 
   it.each([
     [{ cpuCount: 10 }, 'body.cpuCount must be from 1 to 8, got 10'],
     [{ memoryMB: 4097 }, 'body.memoryMB must be from 128 to 4096, got 4097'],
   ])('refuses %j', (more, message) => {
-    expect(() => parseNewBuild({ name: 'made', ...more } as never, bounds)).toThrow(message);
+    expect(() => parseNewBuild({ name: 'made', ...more } as never, { ...bounds, project: 'local' })).toThrow(
+      message,
+    );
   });
 });

@@ -38,10 +38,10 @@ export const toNewBuildBounds = (diskMb: number): NewBuildBounds => ({
  */
 export const parseNewBuild = (
   body: NewBuildBody,
-  { diskMb, maxCpuCount, maxMemoryMb }: NewBuildBounds,
+  { diskMb, maxCpuCount, maxMemoryMb, project }: NewBuildBounds & { project: string },
   part = 'body',
 ): BuildRequest => {
-  requireOwnTeam(`${part}.teamID`, body.teamID);
+  requireOwnTeam(`${part}.teamID`, body.teamID, project);
   const { cpuCount = defaultLimits.cpuCount, memoryMB = defaultLimits.memoryMb, minFreeDiskMb = 0 } = body;
   if (cpuCount !== 1 && cpuCount % 2 !== 0)
     throw invalid(`${part}.cpuCount must be 1 or an even number, got ${cpuCount}`);
@@ -55,20 +55,28 @@ export const parseNewBuild = (
       `${part}.minFreeDiskMb must be at most ${Math.floor(diskMb * FREE_SHARE)}: larger disks are not supported by this server`,
     );
   const field = body.name === undefined ? `${part}.alias` : `${part}.name`;
-  const { name, tags } = parseNames(field, body.name ?? body.alias ?? '', body.tags ?? [], `${part}.tags`);
-  return { name, tags, cpuCount, memoryMb: memoryMB, minFreeDiskMb };
+  const { name, tags } = parseNames(project, {
+    ...{ field, text: body.name ?? body.alias ?? '' },
+    ...{ others: body.tags ?? [], othersField: `${part}.tags` },
+  });
+  return { project, name, tags, cpuCount, memoryMb: memoryMB, minFreeDiskMb };
 };
 
 /** A tag in the name joins the others; without any, the tag is `default`. */
 const parseNames = (
-  field: string,
-  text: string,
-  others: readonly string[],
-  othersField: string,
+  project: string,
+  {
+    field,
+    text,
+    others,
+    othersField,
+  }: { field: string; text: string; others: readonly string[]; othersField: string },
 ): { name: string; tags: string[] } => {
-  const { name, tag } = parseNewName(field, text);
+  const { name, tag } = parseNewName(field, text, project);
   const given = text.includes(':') ? [tag] : [];
-  const more = others.map((other, index) => parseNewName(`${othersField}[${index}]`, `${name}:${other}`).tag);
+  const more = others.map(
+    (other, index) => parseNewName(`${othersField}[${index}]`, `${name}:${other}`, project).tag,
+  );
   const tags = [...new Set([...given, ...more])];
   return { name, tags: tags.length > 0 ? tags : [DEFAULT_TAG] };
 };

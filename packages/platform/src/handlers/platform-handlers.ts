@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Handlers, RouteKey } from '../http/routes.ts';
 import type { NewWork } from '../new-work.ts';
+import type { Scope } from '../store/scope.ts';
 import type { Store } from '../store/store.ts';
 import type { ArchiveStore } from '../templates/uploads/archive-store.ts';
 import type { UploadLinks } from '../templates/uploads/upload-links.ts';
@@ -27,6 +28,8 @@ export interface Caller {
   origin: string;
   /** Empty for a server that calls for itself. */
   apiKey: string;
+  /** What it may see and change. */
+  scope: Scope;
   /** The id of that key; undefined for a server that calls for itself. */
   keyId: string | undefined;
   /** Whether another server has sent the call here. */

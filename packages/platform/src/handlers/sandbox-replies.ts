@@ -1,5 +1,6 @@
 import type { components } from '@skerry/platform-client';
 import type { SandboxRow } from '../store/rows.ts';
+import type { Scope } from '../store/scope.ts';
 import { toAccessToken, toTrafficToken } from '../tokens.ts';
 import { AGENT_VERSION } from './agent-version.ts';
 import { toNetworkFields } from './network/network-policy.ts';
@@ -49,10 +50,11 @@ export const toListedSandbox = (row: SandboxRow): Schemas['ListedSandbox'] => ({
 
 export const toSandboxDetail = (
   row: SandboxRow,
-  { secret, domain }: ReplyContext,
+  { secret, domain, scope }: ReplyContext & { scope: Scope },
 ): Schemas['SandboxDetail'] => ({
   ...toListedSandbox(row),
-  ...toTokenField(row, secret),
+  // The token allows to run commands.
+  ...(!scope.isReadOnly && toTokenField(row, secret)),
   ...toNetworkFields(row),
   domain,
   lifecycle: { autoResume: row.wakeMs !== null, onTimeout: row.autoPause === null ? 'kill' : 'pause' },

@@ -1,6 +1,7 @@
 import { chooseIsolation } from '../sandboxes/create/choose-isolation.ts';
 import { keptAt } from '../sandboxes/kept-at.ts';
 import { requireMemory, requirePause } from '../sandboxes/pause-error.ts';
+import { toOwnProject } from '../store/scope.ts';
 import { parseNewSandbox, parseTimeout } from './new-sandbox.ts';
 import type { Caller, HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
@@ -46,15 +47,18 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
 
   const create = async (
     body: CreateBody,
-    { signal, context: { isForwarded }, ...defaults }: CreateDefaults,
+    { signal, context: { isForwarded, scope }, ...defaults }: CreateDefaults,
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
-    const origin = await requireTemplateState(store, body.templateID);
+    const origin = await requireTemplateState({ store, scope }, body.templateID);
     const isolation = chooseIsolation(request.isolation, { features, snapshot: origin.snapshot });
     const kept = keptAt(features, isolation);
     if (request.autoPause !== null) requirePause(kept, request.autoPause, 'body.autoPauseMemory');
     if (request.autoResume) requireMemory(kept, 'body.autoResume.enabled');
-    const row = await creator.create({ ...request, ...origin, isolation, signal, isForwarded });
+    const row = await creator.create({
+      ...{ ...request, ...origin, isolation, signal, isForwarded },
+      project: toOwnProject(scope),
+    });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 
@@ -85,9 +89,9 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
       create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v1, secure: secureByDefault, signal, context }),
     'POST /v2/sandboxes': ({ body, signal, context }) =>
       create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v2, secure: true, signal, context }),
-    'GET /sandboxes/{sandboxID}': async ({ params }) => ({
+    'GET /sandboxes/{sandboxID}': async ({ params, context: { scope } }) => ({
       status: 200,
-      body: toSandboxDetail(await lifecycle.get(parseSandboxId(params)), context),
+      body: toSandboxDetail(await lifecycle.get(parseSandboxId(params)), { ...context, scope }),
     }),
     'DELETE /sandboxes/{sandboxID}': async ({ params }) => {
       await lifecycle.kill(parseSandboxId(params));

@@ -4,26 +4,28 @@ import { toBuildId } from '../ids.ts';
 import type { BuildLogRow, BuildRow } from '../store/build-rows.ts';
 import type { ListedBuild, ListedTemplate, TemplateRow } from '../store/rows.ts';
 import { AGENT_VERSION } from './agent-version.ts';
-import { NAMESPACE } from './templates/template-reference.ts';
 
 type Schemas = components['schemas'];
 
-export const toFullNames = (name: string | null): string[] => (name === null ? [] : [`${NAMESPACE}/${name}`]);
+type Named = Pick<TemplateRow, 'project' | 'name'>;
 
-const toNames = (name: string | null) => ({
-  names: toFullNames(name),
-  aliases: name === null ? [] : [name],
+export const toFullNames = ({ project, name }: Named): string[] =>
+  name === null ? [] : [`${project}/${name}`];
+
+const toNames = (template: Named) => ({
+  names: toFullNames(template),
+  aliases: template.name === null ? [] : [template.name],
 });
 
 export const toBuildRequested = (
   build: BuildRow,
-  template: Pick<TemplateRow, 'name' | 'public'>,
+  template: Named & Pick<TemplateRow, 'public'>,
 ): Schemas['BuildRequested'] => ({
   templateID: build.templateId,
   buildID: toBuildId(build.id),
   public: template.public,
   tags: [...build.tags],
-  ...toNames(template.name),
+  ...toNames(template),
 });
 
 /** The build id of the image of the installation, which has no build on record. */
@@ -48,7 +50,7 @@ export const toTemplate = (listed: ListedTemplate): Schemas['Template'] => {
     memoryMB: memoryMb,
     diskSizeMB: diskMb,
     public: template.public,
-    ...toNames(template.name),
+    ...toNames(template),
     createdAt: toTime(template.createdAt),
     updatedAt: toTime(toLastChange(build ?? template)),
     createdBy: null,
@@ -91,7 +93,7 @@ export const toTemplateWithBuilds = (
   return {
     templateID: template.id,
     public: template.public,
-    ...toNames(template.name),
+    ...toNames(template),
     createdAt: toTime(createdAt),
     updatedAt: toTime(toLastChange(build ?? template)),
     lastSpawnedAt: lastSpawnedAt === null ? null : toTime(lastSpawnedAt),

@@ -25,7 +25,7 @@ describe('readOperation', () => {
     const { responses } = readOperation('DELETE /sandboxes/{sandboxID}');
     expect(responses.get(204)).toBeUndefined();
     expect(responses.get(404)).toMatchObject({ required: ['code', 'message'] });
-    expect([...responses.keys()]).toEqual([204, 400, 401, 404, 429, 500, 502, 503]);
+    expect([...responses.keys()]).toEqual([204, 400, 401, 403, 404, 429, 500, 502, 503]);
   });
 
   it('throws for an operation that the document lacks', () => {

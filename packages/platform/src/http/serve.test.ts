@@ -73,7 +73,7 @@ const start = (options: { validateResponses?: boolean } = {}) => {
   const logged: Record<string, unknown>[] = [];
   const server = createServer<Paths, { key: string }>({
     handlers: createHandlers(seen),
-    authenticate: (headers) => {
+    authenticate: ({ headers }) => {
       const key = headers['x-api-key'];
       if (typeof key !== 'string') throw new ApiError('unauthenticated', 'missing API key');
       return { key };

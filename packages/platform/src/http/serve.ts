@@ -17,8 +17,8 @@ const DEFAULT_BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 
 export interface ServerOptions<Paths, Context> {
   handlers: Handlers<Paths, Context>;
-  /** Identifies the caller before the body is read; throws `unauthenticated` for an unknown one. */
-  authenticate: (headers: IncomingHttpHeaders, request: IncomingMessage) => Context | Promise<Context>;
+  /** Identifies the caller of an operation before the body is read; throws for one that may not make it. */
+  authenticate: (request: CallHead, operation: string) => Context | Promise<Context>;
   log: { error(message: string, fields: Record<string, unknown>): void };
   /** Whether every response is validated against the document, for tests: a wrong one becomes a 500. */
   validateResponses?: boolean;
@@ -31,6 +31,14 @@ export interface ServerOptions<Paths, Context> {
     request: FastifyRequest,
     reply: FastifyReply,
   ) => Promise<FastifyReply> | undefined;
+}
+
+/** What is known of a call before its body and its validation. */
+export interface CallHead {
+  headers: IncomingHttpHeaders;
+  params: unknown;
+  query: unknown;
+  raw: IncomingMessage;
 }
 
 interface AnyReply {
@@ -120,7 +128,7 @@ const mount = (
     key: string;
     handler: AnyHandler;
     validators: Validators;
-    authenticate: (headers: IncomingHttpHeaders, request: IncomingMessage) => unknown;
+    authenticate: (request: CallHead, operation: string) => unknown;
     validateResponses?: boolean;
   },
 ): void => {
@@ -135,7 +143,7 @@ const mount = (
     url: toRoutePattern(path),
     schema: { response: toResponseSchemas(operation) },
     onRequest: async (request) => {
-      contexts.set(request, await authenticate(request.headers, request.raw));
+      contexts.set(request, await authenticate(request, key));
     },
     handler: async (request, reply) => {
       const parts = checkRequest({

@@ -91,9 +91,10 @@ describe('snapshotting', () => {
   it('creates a sandbox of the same size from it, and counts that as a use', async () => {
     const id = await fixture.create();
     const snapshot = await make(id, { name: 'prepared' });
-    const template = await fixture.store.findTemplate('prepared');
+    const template = await fixture.store.findNamedTemplate({ project: 'local', name: 'prepared' });
     if (template === undefined) throw new Error('no template');
     const begun = await fixture.plane.creator.create({
+      project: 'local',
       template,
       snapshot,
       build: null,
@@ -106,6 +107,7 @@ describe('snapshotting', () => {
     await remove();
     await expect(remove()).rejects.toMatchObject({ code: 'not_found' });
     const again = fixture.plane.creator.create({
+      project: 'local',
       template,
       snapshot,
       build: null,

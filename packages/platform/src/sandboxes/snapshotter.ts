@@ -124,8 +124,8 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
     }
   };
 
-  const requireFreeName = async (name: string | null): Promise<void> => {
-    const known = name === null ? undefined : await store.findTemplate(name);
+  const requireFreeName = async (project: string, name: string | null): Promise<void> => {
+    const known = name === null ? undefined : await store.findNamedTemplate({ project, name });
     if (known !== undefined && known.kind !== 'snapshot') throw nameTaken(name);
   };
 
@@ -224,12 +224,14 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
           throw toBusyError(row) ?? toMissingError(sandboxId, row, clock);
         }
         requireSnapshot(keptAt(hosts.features, row.isolation), request.kind);
-        await requireFreeName(request.name);
         const { kind, name, tag } = request;
+        const { project } = row;
+        await requireFreeName(project, name);
         const id = ids.snapshotId();
         making.add(id);
         const publish = async (): Promise<TaggedSnapshot> => {
-          const published = await store.publishSnapshot(id, { templateId: ids.templateId(), name, tag });
+          const place = { templateId: ids.templateId(), project, name, tag };
+          const published = await store.publishSnapshot(id, place);
           if (published === 'taken') throw nameTaken(name);
           if (published === undefined) throw new Error('the row left the state "making" meanwhile');
           return published;

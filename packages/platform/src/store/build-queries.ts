@@ -18,7 +18,7 @@ import type { Sealer } from './sealer.ts';
 import { makeReady } from './snapshot-queries.ts';
 import { pointTags } from './tags/point-tags.ts';
 import { retireImages } from './tags/retire-images.ts';
-import { insertTemplate, selectTemplates } from './template-queries.ts';
+import { insertTemplate, selectNamed } from './template-queries.ts';
 
 const findRow = (db: Database, id: string): Promise<BuildRow | undefined> =>
   db.selectFrom('builds').selectAll().where('id', '=', id).executeTakeFirst();
@@ -61,7 +61,8 @@ export const createBuildQueries = (db: Database, { sealer }: { sealer: Sealer })
     }: { templateId: string; name: string; superseded: string; maxUnfinished?: number },
   ) =>
     db.transaction().execute(async (tx): Promise<BuildRow | 'taken' | 'limit'> => {
-      const known = await selectTemplates(tx).where('templateNames.name', '=', name).executeTakeFirst();
+      const { project } = build;
+      const known = await selectNamed(tx, { project, name }).executeTakeFirst();
       if (known !== undefined && known.kind !== 'build') return 'taken';
       const { tags, minFreeDiskMb, ...sized } = build;
       const of = known?.id ?? templateId;

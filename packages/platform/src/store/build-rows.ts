@@ -4,6 +4,8 @@ export type BuildLogLevel = 'debug' | 'info' | 'warn' | 'error';
 export interface NewBuild {
   /** A UUID without its dashes. */
   id: string;
+  /** That of its template. */
+  project: string;
   createdAt: number;
   cpuCount: number;
   memoryMb: number;

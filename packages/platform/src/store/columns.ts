@@ -30,7 +30,7 @@ const JSON_COLUMNS = ['metadata', 'network', 'ingress', 'tags', 'reason', 'field
 /** Columns of these names have variables, which may be secrets: they are JSON that is written by `Sealer`. */
 const SEALED_COLUMNS = ['envVars', 'env', 'runConfig', 'start', 'config', 'answer'];
 /** Columns of these names are flags, for which SQLite has numbers. */
-const FLAG_COLUMNS = ['secure', 'networkPending', 'public', 'cordoned'];
+const FLAG_COLUMNS = ['secure', 'networkPending', 'public', 'cordoned', 'readOnly'];
 
 class DecodingPlugin implements KyselyPlugin {
   readonly #sealing: Sealer;

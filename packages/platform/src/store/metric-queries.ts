@@ -1,11 +1,14 @@
 import { sql } from 'kysely';
 import type { MetricRow } from './metric-rows.ts';
 import type { Database } from './schema.ts';
+import { isOwned, type Scope } from './scope.ts';
 
 /** Stays below the 32,766 parameters that SQLite allows in one statement, and blocks other queries only briefly. */
 const ROWS_A_STATEMENT = 500;
 
 interface CountedWindow {
+  /** Whose sandboxes are counted. */
+  scope: Scope;
   from: number;
   /** The end, which is not included. */
   to: number;
@@ -48,10 +51,15 @@ export const createMetricQueries = (db: Database) => ({
       .execute(),
 
   /** How many sandboxes have a sample in each step of a window, by the number of the step since 1970; steps without one are absent. */
-  countSampled: async ({ from, to, grain, stepMs }: CountedWindow): Promise<Map<number, number>> => {
+  countSampled: async ({ scope, from, to, grain, stepMs }: CountedWindow): Promise<Map<number, number>> => {
     const step = sql<number>`${sql.ref('at')} / ${sql.lit(stepMs)}`;
     const rows = await db
       .selectFrom('sandboxMetrics')
+      .$if(scope.project !== null, (query) =>
+        query
+          .innerJoin('sandboxes', 'sandboxes.id', 'sandboxMetrics.sandboxId')
+          .where(isOwned('sandboxes.project', scope)),
+      )
       .select((eb) => [step.as('step'), eb.fn.count('sandboxId').distinct().as('total')])
       .where('at', '>=', from)
       .where('at', '<', to)
@@ -62,13 +70,19 @@ export const createMetricQueries = (db: Database) => ({
   },
 
   /** How many sandboxes were created in each step of a window, as `countSampled`. */
-  countCreated: async ({ from, to, stepMs }: Omit<CountedWindow, 'grain'>): Promise<Map<number, number>> => {
+  countCreated: async ({
+    scope,
+    from,
+    to,
+    stepMs,
+  }: Omit<CountedWindow, 'grain'>): Promise<Map<number, number>> => {
     const step = sql<number>`${sql.ref('createdAt')} / ${sql.lit(stepMs)}`;
     const rows = await db
       .selectFrom('sandboxes')
       .select((eb) => [step.as('step'), eb.fn.countAll().as('total')])
       .where('createdAt', '>=', from)
       .where('createdAt', '<', to)
+      .where(isOwned('sandboxes.project', scope))
       .groupBy(step)
       .execute();
     return new Map(rows.map(({ step: number, total }) => [Number(number), Number(total)]));

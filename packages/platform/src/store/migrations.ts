@@ -6,17 +6,18 @@ const size = { cpuCount: 'integer', memoryMb: 'integer', diskMb: 'integer' } as 
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
   await createTable(db, 'templates', {
-    columns: { id: 'text', kind: 'text', public: 'boolean', createdAt: 'bigint', ...size },
+    columns: { id: 'text', project: 'text', kind: 'text', public: 'boolean', createdAt: 'bigint', ...size },
     key: ['id'],
   });
   await createTable(db, 'templateNames', {
-    columns: { name: 'text', templateId: 'text' },
-    key: ['name'],
+    columns: { project: 'text', name: 'text', templateId: 'text' },
+    key: ['project', 'name'],
     references: { templateId: 'templates' },
   });
   await createTable(db, 'sandboxes', {
     columns: {
       id: 'text',
+      project: 'text',
       templateId: 'text',
       templateName: 'text?',
       snapshotId: 'text?',
@@ -111,6 +112,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   await createTable(db, 'builds', {
     columns: {
       id: 'text',
+      project: 'text',
       templateId: 'text',
       state: 'text',
       createdAt: 'bigint',
@@ -220,6 +222,8 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       firstCharacters: 'text',
       lastCharacters: 'text',
       name: 'text',
+      project: 'text?',
+      readOnly: 'boolean',
       createdAt: 'bigint',
       lastUsedAt: 'bigint?',
       revokedAt: 'bigint?',

@@ -1,6 +1,7 @@
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { NetworkPolicy } from '@skerry/runtime';
 import type { BuildRow } from './build-rows.ts';
+import type { Scope } from './scope.ts';
 
 export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
 
@@ -57,6 +58,8 @@ export interface Ingress {
 
 export interface NewSandbox {
   id: string;
+  /** Whose it is, as all that comes from it. */
+  project: string;
   templateId: string;
   /** Null when the template has no name. */
   templateName: string | null;
@@ -135,6 +138,8 @@ export interface StateChange {
 }
 
 export interface SandboxFilter {
+  /** Only those that a caller may see. */
+  scope?: Scope;
   states: readonly SandboxState[];
   /** All pairs must match exactly. */
   metadata?: readonly (readonly [key: string, value: string])[];
@@ -168,6 +173,8 @@ export interface WarmRow {
 
 export interface NewTemplate {
   id: string;
+  /** Whose it is. */
+  project: string;
   name: string;
   createdAt: number;
   cpuCount: number;
@@ -184,11 +191,13 @@ export type TemplateKind = 'image' | 'snapshot' | 'build';
 export interface TemplateRow extends Omit<NewTemplate, 'name'> {
   kind: TemplateKind;
   name: string | null;
-  /** Whether every team may use it. An installation has one team, so this is only stored and reported. */
+  /** Whether every project may create sandboxes and templates from it. */
   public: boolean;
 }
 
 export interface TemplateQuery {
+  /** Only those of the project of a caller; of others, only its own sandboxes are counted. */
+  scope?: Scope;
   id?: string;
   kinds?: readonly TemplateKind[];
   limit?: number;
@@ -246,6 +255,8 @@ export interface SnapshotRow extends NewSnapshot {
 
 /** The template and tag of a snapshot. */
 export interface SnapshotTag {
+  /** The project of its sandbox, whose names these are. */
+  project: string;
   /** The id of the template, if one has to be created. */
   templateId: string;
   name: string | null;
@@ -255,10 +266,14 @@ export interface SnapshotTag {
 export interface TaggedSnapshot extends SnapshotRow {
   templateId: string;
   templateName: string | null;
+  /** That of the template. */
+  project: string;
   tag: string;
 }
 
 export interface SnapshotQuery {
+  /** Only those of the project of a caller. */
+  scope?: Scope;
   sandboxId?: string;
   templateId?: string;
   limit?: number;

@@ -19,6 +19,7 @@ import {
   type StateChange,
 } from './rows.ts';
 import type { Database, Schema } from './schema.ts';
+import { isOwned, type Scope } from './scope.ts';
 import type { Sealer } from './sealer.ts';
 
 /** Conditions to join with "or", which are none, and so false, for an empty list: PostgreSQL takes no `in ()`. */
@@ -44,6 +45,7 @@ const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter
         ...(nodes.includes(null) ? [eb('node', 'is', null)] : []),
       ]),
     );
+  if (filter.scope !== undefined) filtered = filtered.where(isOwned('sandboxes.project', filter.scope));
   if (filter.isNetworkPending) filtered = filtered.where('networkPending', '=', true);
   if (filter.startedFrom !== undefined) filtered = filtered.where('startedAt', '>=', filter.startedFrom);
   if (filter.endsUntil !== undefined) filtered = filtered.where('endAt', '<=', filter.endsUntil);
@@ -221,6 +223,15 @@ export const createSandboxQueries = (
 
   findSandbox: (id: string): Promise<SandboxRow | undefined> =>
     db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst(),
+
+  /** Finds a sandbox that a caller may see. */
+  findOwnSandbox: (id: string, scope: Scope): Promise<SandboxRow | undefined> =>
+    db
+      .selectFrom('sandboxes')
+      .selectAll()
+      .where('id', '=', id)
+      .where(isOwned('sandboxes.project', scope))
+      .executeTakeFirst(),
 
   /**
    * Moves a row from one of the expected states to the next. Returns undefined and changes nothing when it is in

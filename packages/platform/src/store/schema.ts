@@ -19,7 +19,8 @@ export interface Schema {
   sandboxMetadata: { sandboxId: string; key: string; value: string };
   warmInstances: WarmRow;
   templates: Omit<TemplateRow, 'name'>;
-  templateNames: { name: string; templateId: string };
+  /** A project has a name once. */
+  templateNames: { project: string; name: string; templateId: string };
   /** The snapshot that a tag of a template points to. */
   templateTags: { templateId: string; tag: string; snapshotId: string };
   snapshots: SnapshotRow;

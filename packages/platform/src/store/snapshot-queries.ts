@@ -9,16 +9,23 @@ import {
   type TaggedSnapshot,
 } from './rows.ts';
 import type { Database } from './schema.ts';
+import { isOwned } from './scope.ts';
 import type { TemplatePart } from './tags/tag-rows.ts';
-import { deleteTemplate, insertTemplate, selectTemplates } from './template-queries.ts';
+import { deleteTemplate, insertTemplate, selectNamed } from './template-queries.ts';
 
 const selectTagged = (db: Database) =>
   db
     .selectFrom('templateTags')
     .innerJoin('snapshots', 'snapshots.id', 'templateTags.snapshotId')
+    .innerJoin('templates', 'templates.id', 'templateTags.templateId')
     .leftJoin('templateNames', 'templateNames.templateId', 'templateTags.templateId')
     .selectAll('snapshots')
-    .select(['templateTags.templateId', 'templateNames.name as templateName', 'templateTags.tag']);
+    .select([
+      'templateTags.templateId',
+      'templateNames.name as templateName',
+      'templates.project',
+      'templateTags.tag',
+    ]);
 
 /** Makes a snapshot in state `making` ready. */
 export const makeReady = async (
@@ -100,17 +107,14 @@ export const createSnapshotQueries = (db: Database) => ({
     db.transaction().execute(async (tx): Promise<TaggedSnapshot | 'taken' | undefined> => {
       const row = await findRow(tx, id);
       if (row?.state !== 'making') return undefined;
-      const { name, tag } = to;
-      const known =
-        name === null
-          ? undefined
-          : await selectTemplates(tx).where('templateNames.name', '=', name).executeTakeFirst();
+      const { project, name, tag } = to;
+      const known = name === null ? undefined : await selectNamed(tx, { project, name }).executeTakeFirst();
       if (known !== undefined && known.kind !== 'snapshot') return 'taken';
       const templateId = known?.id ?? to.templateId;
       const { createdAt, cpuCount, memoryMb, diskMb } = row;
       if (known === undefined)
         await insertTemplate(tx, {
-          ...{ id: templateId, name, kind: 'snapshot', public: false },
+          ...{ id: templateId, project, name, kind: 'snapshot', public: false },
           ...{ createdAt, cpuCount, memoryMb, diskMb },
         });
       await makeReady(tx, id, { templateId });
@@ -120,7 +124,7 @@ export const createSnapshotQueries = (db: Database) => ({
         .onConflict((on) => on.columns(['templateId', 'tag']).doUpdateSet({ snapshotId: id }))
         .execute();
       await retireUnused(tx);
-      return { ...row, state: 'ready', templateId, templateName: name, tag };
+      return { ...row, state: 'ready', templateId, templateName: name, project, tag };
     }),
 
   /** The snapshot that a tag points to. */
@@ -138,8 +142,15 @@ export const createSnapshotQueries = (db: Database) => ({
   findSnapshotRow: (id: string) => findRow(db, id),
 
   /** The tagged snapshots, newest first, ties by id. */
-  listSnapshots: ({ sandboxId, templateId, limit, after }: SnapshotQuery): Promise<TaggedSnapshot[]> => {
+  listSnapshots: ({
+    scope,
+    sandboxId,
+    templateId,
+    limit,
+    after,
+  }: SnapshotQuery): Promise<TaggedSnapshot[]> => {
     let query = selectTagged(db).orderBy('snapshots.createdAt', 'desc').orderBy('snapshots.id', 'desc');
+    if (scope !== undefined) query = query.where(isOwned('templates.project', scope));
     if (sandboxId !== undefined) query = query.where('snapshots.sandboxId', '=', sandboxId);
     if (templateId !== undefined) query = query.where('templateTags.templateId', '=', templateId);
     if (after !== undefined) query = query.where(isAfter('snapshots', after));

@@ -50,7 +50,7 @@ it('encrypts variables, and says what to do where the secret is another one', as
   const env = { TOKEN: 'a-value-that-stays-secret' };
   const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
   const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
-  await store.addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
+  await store.addBuild({ ...build, project: 'local' }, { templateId: 't1', name: 'made', superseded: '' });
   await store.startBuild('b1', 2);
   const start = { startCmd: 'serve', readyCmd: null, user: 'user', workdir: '/', env };
   const made = { env, runConfig: { user: 'worker', workdir: '/srv', env }, start };
@@ -70,7 +70,16 @@ it('encrypts variables, and says what to do where the secret is another one', as
     autoPause: null,
     wakeMs: null,
   };
-  const sandbox = { id: 'i1', createdAt: 1, endAt: 9, secure: true, ...of, ...choices, ...size };
+  const sandbox = {
+    id: 'i1',
+    project: 'local',
+    createdAt: 1,
+    endAt: 9,
+    secure: true,
+    ...of,
+    ...choices,
+    ...size,
+  };
   await store.reserveSandbox(sandbox, { maxActive: 1 });
   await store.close();
   for (const name of await readdir(folder))

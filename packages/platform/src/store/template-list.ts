@@ -1,6 +1,7 @@
 import { isAfter } from './newest-first.ts';
 import type { ListedTemplate, TemplateQuery } from './rows.ts';
 import type { Database } from './schema.ts';
+import { EVERYTHING, isOwned, type Scope } from './scope.ts';
 import { selectTemplates } from './template-queries.ts';
 
 /** Undefined: of all templates. */
@@ -38,20 +39,28 @@ const selectLatestBuilds = (db: Database, templateIds: TemplateIds) => {
     ]);
 };
 
-const selectSpawns = (db: Database, templateIds: TemplateIds) => {
+const selectSpawns = (db: Database, templateIds: TemplateIds, scope: Scope | undefined) => {
   const spawns = db
     .selectFrom('sandboxes')
     .select((eb) => ['templateId', eb.fn.countAll().as('count'), eb.fn.max('createdAt').as('last')])
-    .groupBy('templateId');
+    .groupBy('templateId')
+    .where(isOwned('sandboxes.project', scope ?? EVERYTHING));
   return templateIds === undefined ? spawns : spawns.where('templateId', 'in', templateIds);
 };
 
 /** The list of templates of a store, in portable SQL. */
 export const createTemplateList = (db: Database) => ({
   /** Templates with their names and latest builds, newest first, ties by id; all of them without a query. */
-  listTemplates: async ({ id, kinds, limit, after }: TemplateQuery = {}): Promise<ListedTemplate[]> => {
+  listTemplates: async ({
+    scope,
+    id,
+    kinds,
+    limit,
+    after,
+  }: TemplateQuery = {}): Promise<ListedTemplate[]> => {
     let query = selectTemplates(db).orderBy('templates.createdAt', 'desc').orderBy('templates.id', 'desc');
     if (id !== undefined) query = query.where('templates.id', '=', id);
+    else if (scope !== undefined) query = query.where(isOwned('templates.project', scope));
     if (kinds !== undefined) query = query.where('templates.kind', 'in', kinds);
     if (after !== undefined) query = query.where(isAfter('templates', after));
     if (limit !== undefined) query = query.limit(limit);
@@ -61,7 +70,7 @@ export const createTemplateList = (db: Database) => ({
     const isPart = id !== undefined || limit !== undefined;
     const templateIds = isPart ? templates.map((template) => template.id) : undefined;
     const builds = await selectLatestBuilds(db, templateIds).execute();
-    const spawns = await selectSpawns(db, templateIds).execute();
+    const spawns = await selectSpawns(db, templateIds, scope).execute();
     const latestOf = new Map(
       builds.map(({ templateId, buildCount, ...build }) => [
         templateId,

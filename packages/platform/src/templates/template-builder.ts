@@ -24,7 +24,8 @@ import { createMountCaches } from './mounts/mount-caches.ts';
 import { createTemplateMaker } from './template-maker.ts';
 import type { ArchiveStore } from './uploads/archive-store.ts';
 
-export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'tags'> {
+export interface BuildRequest
+  extends Pick<NewBuild, 'project' | 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'tags'> {
   name: string;
 }
 
@@ -226,9 +227,9 @@ export const createTemplateBuilder = (options: TemplateBuilderOptions): Template
 
   return {
     settled,
-    request: async ({ name, ...size }) => {
+    request: async ({ name, ...request }) => {
       requireImages();
-      const build = { id: ids.buildId(), createdAt: clock.now(), diskMb: limits.diskMb, ...size };
+      const build = { id: ids.buildId(), createdAt: clock.now(), diskMb: limits.diskMb, ...request };
       const superseded = 'superseded: a later build of this template was registered';
       const as = { templateId: ids.templateId(), name, superseded, maxUnfinished: MAX_UNFINISHED };
       const row = await store.addBuild(build, as);

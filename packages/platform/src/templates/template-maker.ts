@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildPlan } from './build-plan.ts';
 import type { BuildCache } from './cache/build-cache.ts';
+import { toProjectSecret } from './cache/key-chain.ts';
 import { createSharedWork } from './cache/shared-work.ts';
 import { makeStage, type StageBuild } from './make-stage.ts';
 import type { MountCaches } from './mounts/mount-caches.ts';
@@ -88,7 +89,14 @@ export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMake
       const images = requireImages();
       return await makeStage(
         { ...stage, instanceId, share },
-        { ...options, images, buildFiles, caches, withStage },
+        {
+          ...options,
+          secret: toProjectSecret(options.secret, stage.build.project),
+          images,
+          buildFiles,
+          caches,
+          withStage,
+        },
       );
     });
 
@@ -109,6 +117,7 @@ export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMake
       const hasSteps = [...plan.stages, plan].some(({ steps }) => steps.length > 0);
       const bases = createStageBases({
         ...options,
+        secret: toProjectSecret(options.secret, build.project),
         ...{ buildId: build.id, images, shared, hasSteps, log, signal },
       });
       const work: StageWork = {

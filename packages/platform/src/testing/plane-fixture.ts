@@ -74,7 +74,14 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   };
   const runtime = makeRuntime({ memory: true, filesystem: true });
   const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
-  const template = { id: 't1', name: 'base', kind: 'image' as const, public: false, ...size };
+  const template = {
+    id: 't1',
+    project: 'local',
+    name: 'base',
+    kind: 'image' as const,
+    public: false,
+    ...size,
+  };
   const makePlane = async (on: FaultyRuntime, limits = {}): Promise<ControlPlane> => {
     const made = createControlPlane({
       newWork: createNewWork(),
@@ -112,6 +119,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
     } = {}) => {
       const choices = { ...plainChoices, timeoutMs, autoPause, autoResume, network, ingress };
       const from = {
+        project: 'local',
         template,
         snapshot: null,
         build: null,
@@ -126,7 +134,10 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       const id = createRandomIds().buildId();
       const { cpuCount, memoryMb, diskMb } = template;
       const of = { id, createdAt: 0, cpuCount, memoryMb, diskMb, minFreeDiskMb: 0, tags: ['default'] };
-      const build = await store.addBuild(of, { templateId: `t-${name}`, name, superseded: '' });
+      const build = await store.addBuild(
+        { project: 'local', ...of },
+        { templateId: `t-${name}`, name, superseded: '' },
+      );
       if (typeof build === 'string') throw new Error(`the build of ${name} was refused: ${build}`);
       await store.startBuild(id, 0);
       await images.add(name);
@@ -148,7 +159,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       };
       const ready = await store.finishBuild(id, made);
       if (checkpointId !== null) await plane.snapshotter.release(checkpointId);
-      const row = await store.findTemplate(name);
+      const row = await store.findNamedTemplate({ project: 'local', name });
       if (ready === undefined || row === undefined) throw new Error('the build did not become ready');
       return { template: row, build: ready };
     },

@@ -7,6 +7,10 @@ export interface ApiKeyInfo {
   /** Not a secret. */
   keyId: string;
   name: string;
+  /** The only project that it reaches; undefined if it reaches all. */
+  project: string | undefined;
+  /** Whether it changes nothing. */
+  readOnly: boolean;
   /** The parts of the key that may be shown, as in `e2b_4f…9a0c`. */
   mask: string;
   createdAt: Date;
@@ -23,14 +27,25 @@ export interface CreatedApiKey extends ApiKeyInfo {
 export interface CreateApiKeyOptions extends ConnectionOptions {
   /** What the key is for. */
   name: string;
+  /** The only project whose sandboxes, snapshots and templates it reaches; by default it reaches all. */
+  project?: string | undefined;
+  /** Whether it changes nothing. Default false. */
+  readOnly?: boolean | undefined;
 }
 
 /** The keys with which programs call a server. */
 export const apiKeys = {
   /** Creates a key. */
-  async create({ name, ...options }: CreateApiKeyOptions): Promise<CreatedApiKey> {
+  async create({ name, project, readOnly, ...options }: CreateApiKeyOptions): Promise<CreatedApiKey> {
     const { data } = await callApi(createConnection(options), options, (api, signal) =>
-      api.POST('/api-keys', { body: { name }, signal }),
+      api.POST('/api-keys', {
+        body: {
+          name,
+          ...(project !== undefined && { project }),
+          ...(readOnly !== undefined && { readOnly }),
+        },
+        signal,
+      }),
     );
     return { ...toApiKeyInfo(data), key: data.key };
   },
@@ -69,14 +84,18 @@ const toPath = (apiKeyID: string) => ({ path: { apiKeyID } });
 interface WireKey {
   id: string;
   name: string;
+  project: string | null;
+  readOnly: boolean;
   mask: { prefix: string; maskedValuePrefix: string; maskedValueSuffix: string };
   createdAt: string;
   lastUsed: string | null;
 }
 
-const toApiKeyInfo = ({ id, name, mask, createdAt, lastUsed }: WireKey): ApiKeyInfo => ({
+const toApiKeyInfo = ({ id, name, project, readOnly, mask, createdAt, lastUsed }: WireKey): ApiKeyInfo => ({
   keyId: id,
   name,
+  project: project ?? undefined,
+  readOnly,
   mask: `${mask.prefix}${mask.maskedValuePrefix}…${mask.maskedValueSuffix}`,
   createdAt: new Date(createdAt),
   lastUsedAt: lastUsed === null ? undefined : new Date(lastUsed),

@@ -6,7 +6,7 @@ import { toAge, toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
 
-const HEAD = ['ID', 'NAME', 'KEY', 'AGE', 'LAST USED'];
+const HEAD = ['ID', 'NAME', 'PROJECT', 'ACCESS', 'KEY', 'AGE', 'LAST USED'];
 
 /** `skerry key list`: a table, newest first, or one JSON object or id a line. */
 export function listKeysCommand(): Command {
@@ -21,9 +21,11 @@ export function listKeysCommand(): Command {
     if (json) printJsonLines(all);
     else if (quiet) printLines(all.map(({ keyId }) => keyId));
     else {
-      const rows = all.map(({ keyId, name, mask, createdAt, lastUsedAt }) => [
+      const rows = all.map(({ keyId, name, project, readOnly, mask, createdAt, lastUsedAt }) => [
         keyId,
         name,
+        project ?? 'all',
+        readOnly ? 'read' : 'read, write',
         mask,
         toAge(Date.now() - +createdAt),
         lastUsedAt === undefined ? 'never' : toAge(Date.now() - +lastUsedAt),

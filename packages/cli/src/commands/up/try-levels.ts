@@ -48,7 +48,7 @@ function readResults(output: string): ProbeResult[] {
   try {
     return JSON.parse(output) as ProbeResult[];
   } catch {
-    // It ended before it printed: there are no results.
+    // The doctor ended before it printed: there are no results.
     return [];
   }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UnusableImageError } from '../../images/template-images.ts';
+import { EVERYTHING } from '../../store/scope.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
 import { planBuild } from './plan-build.ts';
@@ -26,13 +27,13 @@ describe('planBuild', () => {
     folder = await mkdtemp(join(tmpdir(), 'skerry-build-'));
     store = await createStore({ path: join(folder, 'skerry.db'), secret: 'secret' });
     const size = { createdAt: 0, cpuCount: 2, memoryMb: 512, diskMb: 100 };
-    await store.ensureTemplate({ id: 'tbase', name: 'base', ...size });
+    await store.ensureTemplate({ project: 'local', id: 'tbase', name: 'base', ...size });
   });
   afterEach(async () => {
     await store.close();
     await rm(folder, { recursive: true });
   });
-  const parse = (body: object) => planBuild(body as Body, { store, images, buildFiles });
+  const parse = (body: object) => planBuild(body as Body, { scope: EVERYTHING, store, images, buildFiles });
   const fromImageRegistry = { type: 'registry', username: 'someone', password: 'secret' };
 
   it('takes credentials for an image that is pulled', async () => {
@@ -122,7 +123,8 @@ describe('planBuild', () => {
 
 describe('stages', () => {
   const image = { fromImage: 'a' };
-  const parse = (body: object) => planBuild(body as Body, { store: {} as Store, images, buildFiles });
+  const parse = (body: object) =>
+    planBuild(body as Body, { scope: EVERYTHING, store: {} as Store, images, buildFiles });
   const mounting = (mount: object) => ({ ...image, steps: [{ type: 'RUN', args: ['a'], mounts: [mount] }] });
   const copy = (fromStage: number) => ({ type: 'COPY', args: ['/a', '/b'], fromStage });
 

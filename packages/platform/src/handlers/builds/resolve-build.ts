@@ -1,16 +1,19 @@
 import { notFound, unimplemented } from '@skerry/contract/error';
 import { type TemplateImages, UnusableImageError } from '../../images/template-images.ts';
-import type { Store } from '../../store/store.ts';
+import { type Scope, toOwnProject } from '../../store/scope.ts';
 import { type BuildPlan, type BuildSource, listUploads, type StagePlan } from '../../templates/build-plan.ts';
 import type { ArchiveStore } from '../../templates/uploads/archive-store.ts';
-import { findTemplateState } from '../templates/find-template.ts';
+import { toProjectHash } from '../../templates/uploads/project-hash.ts';
+import { findTemplateState, type Lookup } from '../templates/find-template.ts';
 import { parseTemplateReference, type TemplateReference } from '../templates/template-reference.ts';
 import { type BuildPosition, problemsAt, toBodyPath } from './build-problem.ts';
 import type { BuildDefinition, NamedSource } from './parse-build.ts';
 
 /** What the names in a build are looked up in. */
 export interface BuildResources {
-  store: Pick<Store, 'findTemplate' | 'findSnapshot' | 'findTagOf' | 'findBuild' | 'findTaggedBuild'>;
+  store: Lookup['store'];
+  /** The scope of the caller. */
+  scope: Scope;
   /** Undefined where templates cannot be built. */
   images: Pick<TemplateImages, 'findTarget' | 'check'> | undefined;
   /** The files that clients have uploaded. */
@@ -39,18 +42,18 @@ export const resolveBuild = async (
 const resolveSource = async (
   source: NamedSource,
   position: BuildPosition,
-  { store, images }: BuildResources,
+  { store, scope, images }: BuildResources,
 ): Promise<BuildSource> => {
   if (images === undefined) throw unimplemented('the runtime of this server cannot build templates');
   if (source.kind === 'stage') return source;
-  if (source.kind === 'template') return findSource(source, store);
+  if (source.kind === 'template') return findSource(source, { store, scope });
   const target = images.findTarget(source.reference);
   if (target?.kind === 'template') {
     const requestedAs = source.reference;
     const field = toBodyPath({ ...position, field: 'fromImage' });
     const named = { name: target.name, reference: parseTemplateReference(field, target.name) };
     const missing = `${field}: "${requestedAs}" is the template "${target.name}" on this server, which was not found`;
-    return { ...(await findSource(named, store, missing)), requestedAs };
+    return { ...(await findSource(named, { store, scope }, missing)), requestedAs };
   }
   // Credentials are for the registry that the name has: no other receives them.
   const found = target
@@ -72,10 +75,10 @@ const resolveSource = async (
 
 const findSource = async (
   { name, reference }: { name: string; reference: TemplateReference },
-  store: BuildResources['store'],
+  lookup: Lookup,
   missing = `template "${name}" was not found`,
 ): Promise<Extract<BuildSource, { kind: 'template' | 'snapshot' }>> => {
-  const state = await findTemplateState(store, reference);
+  const state = await findTemplateState(lookup, reference);
   if (state === undefined) throw notFound(missing);
   const { build, snapshot } = state;
   return snapshot === null ? { kind: 'template', name, build } : { kind: 'snapshot', name, snapshot };
@@ -84,11 +87,13 @@ const findSource = async (
 const requireUploads = async (
   { steps }: Pick<StagePlan, 'steps'>,
   position: BuildPosition,
-  { buildFiles }: BuildResources,
+  { buildFiles, scope }: BuildResources,
 ): Promise<void> => {
   for (const [step, value] of steps.entries())
-    for (const { filesHash, root } of listUploads(value)) {
-      if (await buildFiles?.has(filesHash)) continue;
+    for (const upload of listUploads(value)) {
+      const { root } = upload;
+      upload.filesHash = toProjectHash(toOwnProject(scope), upload.filesHash);
+      if (await buildFiles?.has(upload.filesHash)) continue;
       const files = value.type === 'COPY' ? value.source : root || '.';
       throw problemsAt({ ...position, step })(
         'filesHash',

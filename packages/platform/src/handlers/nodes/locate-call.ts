@@ -1,5 +1,6 @@
 import type { OtherServers } from '../../hosts/other-servers.ts';
 import type { Call } from '../../http/forward-calls.ts';
+import { EVERYTHING } from '../../store/scope.ts';
 import type { Store } from '../../store/store.ts';
 import { requireTemplateState } from '../templates/find-template.ts';
 
@@ -27,7 +28,7 @@ export const createLocateCall = ({
     const sandbox = await store.findSandbox(text);
     if (sandbox !== undefined) return sandbox.node;
     // The handler reports what is wrong with it.
-    const found = await requireTemplateState(store, text).catch(() => undefined);
+    const found = await requireTemplateState({ store, scope: EVERYTHING }, text).catch(() => undefined);
     return found?.snapshot?.node ?? null;
   };
 

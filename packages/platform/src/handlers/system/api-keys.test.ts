@@ -10,8 +10,8 @@ afterAll(() => served.close());
 
 const clientOf = (apiKey = served.apiKey) => createPlatformClient({ baseUrl: served.baseUrl, apiKey });
 
-const create = async (name: string) => {
-  const { data } = await clientOf().POST('/api-keys', { body: { name } });
+const create = async (name: string, limits: { project?: string; readOnly?: boolean } = {}) => {
+  const { data } = await clientOf().POST('/api-keys', { body: { name, ...limits } });
   if (data === undefined) throw new Error('no key was created');
   return data;
 };
@@ -24,6 +24,8 @@ describe('API keys', () => {
     expect(key).toMatch(/^e2b_[0-9a-f]{40}$/);
     expect(shown).toMatchObject({
       name: 'nightly tests',
+      project: null,
+      readOnly: false,
       mask: {
         prefix: 'e2b_',
         valueLength: 40,
@@ -74,5 +76,58 @@ describe('API keys', () => {
   it.each(['', 'a'.repeat(129), 'two\nlines', '\u001b[31mred'])('have no name such as %j', async (name) => {
     const { error, response } = await clientOf().POST('/api-keys', { body: { name } });
     expect([response.status, error?.message]).toEqual([400, expect.stringContaining('body.name')]);
+  });
+
+  it.each(['', 'Shop', 'a/b', 'a'.repeat(65)])('have no project such as %j', async (project) => {
+    const { error, response } = await clientOf().POST('/api-keys', { body: { name: 'x', project } });
+    expect([response.status, error?.message]).toEqual([400, expect.stringContaining('body.project')]);
+  });
+
+  it('of a project make what belongs to it, and see nothing else', async () => {
+    const shop = clientOf((await create('shop', { project: 'shop' })).key);
+    const blog = clientOf((await create('blog', { project: 'blog' })).key);
+    const body = { templateID: 'base' };
+    const made = (await shop.POST('/v2/sandboxes', { body })).data;
+    const other = (await clientOf().POST('/v2/sandboxes', { body })).data;
+    const idsOf = async (client: typeof shop) => {
+      const { data = [], response } = await client.GET('/v2/sandboxes');
+      return [data.map(({ sandboxID }) => sandboxID), response.headers.get('X-Total-Running')];
+    };
+    expect(await idsOf(shop)).toEqual([[made?.sandboxID], '1']);
+    expect(await idsOf(blog)).toEqual([[], '0']);
+    expect(await idsOf(clientOf())).toEqual([[other?.sandboxID, made?.sandboxID], '2']);
+    expect((await shop.GET('/teams')).data).toMatchObject([{ teamID: 'shop', name: 'shop' }]);
+    const params = { path: { sandboxID: made?.sandboxID ?? '' } };
+    expect((await blog.DELETE('/sandboxes/{sandboxID}', { params })).response.status).toBe(404);
+    expect((await clientOf().DELETE('/sandboxes/{sandboxID}', { params })).response.status).toBe(204);
+  });
+
+  it('of a project use the templates that are public, and do not change them', async () => {
+    const shop = clientOf((await create('shop', { project: 'shop' })).key);
+    const base = { params: { path: { templateID: 'base' } } };
+    expect((await shop.GET('/templates/{templateID}', base)).data?.names).toEqual(['local/base']);
+    expect((await shop.GET('/v2/templates')).data).toEqual([]);
+    const { error, response } = await shop.DELETE('/templates/{templateID}', base);
+    expect([response.status, error?.message]).toEqual([403, expect.stringContaining('project "local"')]);
+  });
+
+  it('of a project are no keys of the installation', async () => {
+    const { error, response } = await clientOf((await create('shop', { project: 'shop' })).key).GET(
+      '/api-keys',
+    );
+    expect([response.status, error?.message]).toEqual([403, expect.stringContaining('project "shop"')]);
+  });
+
+  it('that may only read change nothing, and learn no token', async () => {
+    const reader = clientOf((await create('reader', { readOnly: true })).key);
+    const body = { templateID: 'base' };
+    const { error, response } = await reader.POST('/v2/sandboxes', { body });
+    expect([response.status, error?.message]).toEqual([403, expect.stringContaining('only read')]);
+    const made = (await clientOf().POST('/v2/sandboxes', { body })).data;
+    const params = { path: { sandboxID: made?.sandboxID ?? '' } };
+    const seen = (await reader.GET('/sandboxes/{sandboxID}', { params })).data;
+    expect(seen).toMatchObject({ sandboxID: made?.sandboxID });
+    expect(seen).not.toHaveProperty('envdAccessToken');
+    expect((await reader.GET('/api-keys')).response.status).toBe(200);
   });
 });

@@ -16,9 +16,9 @@ export const createApiKeyHandlers = ({
   clock,
 }: Pick<HandlerContext, 'store' | 'clock'>): Pick<PlatformHandlers, ApiKeyRoute> => ({
   'GET /api-keys': async () => ({ status: 200, body: (await store.listApiKeys()).map(toApiKey) }),
-  'POST /api-keys': async ({ body: { name } }) => {
+  'POST /api-keys': async ({ body: { name, project = null, readOnly = false } }) => {
     const key = makeApiKey();
-    const row = toApiKeyRow(key, { name, createdAt: clock.now() });
+    const row = toApiKeyRow(key, { name, project, readOnly, createdAt: clock.now() });
     await store.addApiKey(row);
     return { status: 201, body: { ...toApiKey({ ...row, lastUsedAt: null }), key } };
   },
@@ -39,6 +39,8 @@ const unknownKey = (id: string) => notFound(`API key "${id}" was not found`);
 const toApiKey = (row: Omit<ApiKeyRow, 'revokedAt'>): components['schemas']['ApiKey'] => ({
   id: row.id,
   name: row.name,
+  project: row.project,
+  readOnly: row.readOnly,
   mask: {
     ...KEY_SHAPE,
     maskedValuePrefix: row.firstCharacters,

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { ApiError, invalid, notFound, unimplemented } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readOperation } from '../../http/document.ts';
 import { receiveBody } from '../../http/receive-body.ts';
+import type { CallHead } from '../../http/serve.ts';
 import { createValidators } from '../../http/validate.ts';
 import { type TemplateImages, UnusableImageError } from '../../images/template-images.ts';
 import { emptyRunConfig } from '../../store/build-rows.ts';
+import { type Scope, toOwnProject } from '../../store/scope.ts';
 import { noStartCommand } from '../../templates/build-plan.ts';
 import { createToRootfs } from '../../templates/to-rootfs.ts';
 import type { ArchiveStore } from '../../templates/uploads/archive-store.ts';
@@ -22,37 +23,42 @@ export interface ImageServices
   /** Archives that are uploaded; undefined where templates cannot be built. */
   imports: ArchiveStore | undefined;
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
-  /** Rejects with `unauthenticated` for a request without a key that is known. */
-  authorise(request: IncomingMessage): Promise<unknown>;
+  /** Rejects for a caller that may not make the operation. */
+  authorise(request: CallHead, operation: string): Promise<{ scope: Scope }>;
 }
 
 /** Serves the operations on images, whose bodies are archives. */
 export const serveImages = (server: FastifyInstance, services: ImageServices): void => {
   const validators = createValidators();
   const checkLoad = validators.forRequest(readOperation('POST /skerry/v1/images'));
-  const onRequest = async ({ raw }: { raw: IncomingMessage }): Promise<void> => {
-    await services.authorise(raw);
+  const scopes = new WeakMap<FastifyRequest, Scope>();
+  const authorise = (operation: string) => async (request: FastifyRequest) => {
+    scopes.set(request, (await services.authorise(request, operation)).scope);
   };
+  const scopeOf = (request: FastifyRequest): Scope => scopes.get(request) as Scope;
 
   void server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
     scope.post('/skerry/v1/images', {
-      onRequest,
+      onRequest: authorise('POST /skerry/v1/images'),
       handler: async (request, reply) => {
         services.newWork.require();
         const parts = { params: {}, query: request.query as Record<string, unknown>, headers: {} };
         const { query } = checkLoad({ ...parts, body: undefined });
-        const load = createLoad(services, query as LoadQuery);
+        const load = createLoad(services, query as LoadQuery, toOwnProject(scopeOf(request)));
         return reply.code(202).send(await load(request));
       },
     });
     scope.get<{ Params: { templateID: string } }>('/skerry/v1/images/:templateID', {
-      onRequest,
-      handler: async ({ params }, reply) => {
+      onRequest: authorise('GET /skerry/v1/images/{templateID}'),
+      handler: async (request, reply) => {
         const left = new AbortController();
         reply.raw.once('close', () => left.abort(new ApiError('timeout', 'the caller disconnected')));
-        const { archive, sizeBytes } = await save(services, params.templateID, left.signal);
+        const { archive, sizeBytes } = await save(services, request.params.templateID, {
+          scope: scopeOf(request),
+          signal: left.signal,
+        });
         return reply
           .headers({ 'content-type': 'application/x-tar', 'content-length': sizeBytes })
           .send(archive);
@@ -64,13 +70,17 @@ export const serveImages = (server: FastifyInstance, services: ImageServices): v
 type LoadQuery = NewBuildBody & { name: string; image?: string };
 
 /** Receives an archive, and begins a build of the image in it. */
-const createLoad = ({ store, templateBuilder, diskMb, imports }: ImageServices, query: LoadQuery) => {
+const createLoad = (
+  { store, templateBuilder, diskMb, imports }: ImageServices,
+  query: LoadQuery,
+  project: string,
+) => {
   if (imports === undefined) throw unimplemented('the runtime of this server cannot build templates');
-  const request = parseNewBuild(query, toNewBuildBounds(diskMb), 'query');
+  const request = parseNewBuild(query, { ...toNewBuildBounds(diskMb), project }, 'query');
   return async (
     upload: Parameters<typeof receiveBody>[0],
   ): Promise<components['schemas']['BuildRequested']> => {
-    const known = await store.findTemplate(request.name);
+    const known = await store.findNamedTemplate(request);
     // Before the archive is read, which may take long.
     if (known !== undefined && known.kind !== 'build')
       throw invalid(`query.name: "${request.name}" is the name of a template that is not built`);
@@ -103,9 +113,9 @@ const createLoad = ({ store, templateBuilder, diskMb, imports }: ImageServices, 
 const save = async (
   { store, images }: ImageServices,
   text: string,
-  signal: AbortSignal,
+  { scope, signal }: { scope: Scope; signal: AbortSignal },
 ): ReturnType<NonNullable<TemplateImages['save']>> => {
-  const { template, snapshot, build } = await requireTemplateState(store, text, 'path.templateID');
+  const { template, snapshot, build } = await requireTemplateState({ store, scope }, text, 'path.templateID');
   if (snapshot !== null)
     throw invalid(`path.templateID: "${text}" is a snapshot, which cannot be saved as an image`);
   if (images.templates?.save === undefined)

@@ -1,8 +1,9 @@
 import { notFound } from '@skerry/contract/error';
+import type { Scope } from '../../store/scope.ts';
 import { parseCursor, toCursor } from '../cursor.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
 import { toFullNames, toTemplateWithBuilds } from '../template-replies.ts';
-import { requireTemplate } from './find-template.ts';
+import { requireOwnTemplate, requireTemplate } from './find-template.ts';
 
 type DetailRoute =
   | 'GET /templates/{templateID}'
@@ -13,22 +14,19 @@ type DetailRoute =
 export const createTemplateDetailHandlers = ({
   store,
 }: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, DetailRoute> => {
-  const requireOne = (params: { templateID: string }) =>
-    requireTemplate(store, params.templateID, 'path.templateID');
-
-  const update = async (params: { templateID: string }, body: { public?: boolean }) => {
-    const template = await requireOne(params);
+  const update = async (params: { templateID: string }, body: { public?: boolean }, scope: Scope) => {
+    const template = await requireOwnTemplate({ store, scope }, params.templateID, 'path.templateID');
     if (body.public !== undefined && !(await store.setPublic(template.id, body.public)))
       throw notFound(`template "${params.templateID}" was deleted meanwhile`);
     return template;
   };
 
   return {
-    'GET /templates/{templateID}': async ({ params, query }) => {
+    'GET /templates/{templateID}': async ({ params, query, context: { scope } }) => {
       const { limit = 100, nextToken } = query;
       const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
-      const { id } = await requireOne(params);
-      const [listed] = await store.listTemplates({ id });
+      const { id } = await requireTemplate({ store, scope }, params.templateID, 'path.templateID');
+      const [listed] = await store.listTemplates({ id, scope });
       if (listed === undefined) throw notFound(`template "${params.templateID}" was deleted meanwhile`);
       const after = cursor && { createdAt: cursor.startedAt, id: cursor.id };
       // One more than the page shows whether there is a next page.
@@ -45,12 +43,12 @@ export const createTemplateDetailHandlers = ({
         body: toTemplateWithBuilds(listed, shown),
       };
     },
-    'PATCH /v2/templates/{templateID}': async ({ params, body }) => {
-      const template = await update(params, body);
-      return { status: 200, body: { names: toFullNames(template.name) } };
+    'PATCH /v2/templates/{templateID}': async ({ params, body, context: { scope } }) => {
+      const template = await update(params, body, scope);
+      return { status: 200, body: { names: toFullNames(template) } };
     },
-    'PATCH /templates/{templateID}': async ({ params, body }) => {
-      await update(params, body);
+    'PATCH /templates/{templateID}': async ({ params, body, context: { scope } }) => {
+      await update(params, body, scope);
       return { status: 200, body: {} };
     },
   };

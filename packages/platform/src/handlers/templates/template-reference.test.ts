@@ -25,15 +25,17 @@ describe('parseTemplateReference', () => {
 
 describe('parseNewName', () => {
   it('refuses a build id as a tag, and the namespace of another team', () => {
-    expect(parseNewName('body.name', 'local/app')).toEqual({ name: 'app', tag: 'default' });
-    expect(() => parseNewName('body.name', 'app:0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10')).toThrow('UUID');
-    expect(() => parseNewName('body.name', 'other/app')).toThrow('body.name');
+    expect(parseNewName('body.name', 'local/app', 'local')).toEqual({ name: 'app', tag: 'default' });
+    expect(() => parseNewName('body.name', 'app:0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10', 'local')).toThrow(
+      'UUID',
+    );
+    expect(() => parseNewName('body.name', 'other/app', 'local')).toThrow('body.name');
   });
 });
 
 describe('requireOwnTeam', () => {
   it('accepts no team and the own one, and refuses another with the name of the field', () => {
-    for (const team of [undefined, 'local']) requireOwnTeam('body.teamID', team);
-    expect(() => requireOwnTeam('body.teamID', 'other')).toThrow('body.teamID');
+    for (const team of [undefined, 'local']) requireOwnTeam('body.teamID', team, 'local');
+    expect(() => requireOwnTeam('body.teamID', 'other', 'local')).toThrow('body.teamID');
   });
 });

@@ -30,24 +30,24 @@ export const parseTemplateReference = (field: string, text: string): TemplateRef
   return uuid.test(tag) ? { ...template, buildId: parseBuildId(tag) } : { ...template, tag };
 };
 
-/** The namespace of every name, and the id of the only team: an installation has one owner. */
-export const NAMESPACE = 'local';
-
 export const DEFAULT_TAG = 'default';
 
-/** Parses the name for a new template. Throws `invalid_argument`, naming the field. */
-export const parseNewName = (field: string, text: string): { name: string; tag: string } => {
-  const { namespace = NAMESPACE, name, tag = DEFAULT_TAG, buildId } = parseTemplateReference(field, text);
-  if (namespace !== NAMESPACE)
-    throw invalid(`${field} must be in the namespace "${NAMESPACE}", got "${text}"`);
+/** Parses the name for a new template of a project. Throws `invalid_argument`, naming the field. */
+export const parseNewName = (field: string, text: string, project: string): { name: string; tag: string } => {
+  const { namespace = project, name, tag = DEFAULT_TAG, buildId } = parseTemplateReference(field, text);
+  if (namespace !== project) throw invalid(`${field} must be in the namespace "${project}", got "${text}"`);
   if (buildId !== undefined) throw invalid(`${field} must not have a UUID as its tag, got "${text}"`);
   return { name, tag };
 };
 
+/** Parses a new tag of a template. Throws `invalid_argument`, naming the field. */
+export const parseNewTag = (field: string, tag: string): string =>
+  parseNewName(field, `any:${tag}`, 'any').tag;
+
 /** Throws `invalid_argument`, naming the field, for a team that is not the owner of the key. */
-export const requireOwnTeam = (field: string, teamId: string | undefined): void => {
-  if (teamId !== undefined && teamId !== NAMESPACE)
+export const requireOwnTeam = (field: string, teamId: string | undefined, project: string): void => {
+  if (teamId !== undefined && teamId !== project)
     throw invalid(
-      `${field}: the key belongs to the team "${NAMESPACE}", not to "${teamId}"; leave the field out`,
+      `${field}: the key belongs to the team "${project}", not to "${teamId}"; leave the field out`,
     );
 };

@@ -3,13 +3,13 @@ import { toBuildId } from '../../ids.ts';
 import type { TemplateRow } from '../../store/rows.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
 import { toImageId } from '../template-replies.ts';
-import { requireTemplate, requireTemplateState } from './find-template.ts';
-import { DEFAULT_TAG, parseNewName } from './template-reference.ts';
+import { requireOwner, requireOwnTemplate, requireTemplate, requireTemplateState } from './find-template.ts';
+import { DEFAULT_TAG, parseNewTag } from './template-reference.ts';
 
 type TagRoute = 'POST /templates/tags' | 'DELETE /templates/tags' | 'GET /templates/{templateID}/tags';
 
-const parseTags = (name: string, tags: readonly string[]): string[] => [
-  ...new Set(tags.map((tag, index) => parseNewName(`body.tags[${index}]`, `${name}:${tag}`).tag)),
+const parseTags = (tags: readonly string[]): string[] => [
+  ...new Set(tags.map((tag, index) => parseNewTag(`body.tags[${index}]`, tag))),
 ];
 
 /** The error for a template whose tags are not those of builds. */
@@ -25,20 +25,21 @@ export const createTagHandlers = (
   const { store, templateBuilder, clock } = context;
 
   return {
-    'POST /templates/tags': async ({ body }) => {
-      const { template, build } = await requireTemplateState(store, body.target, 'body.target');
+    'POST /templates/tags': async ({ body, context: { scope } }) => {
+      const { template, build } = await requireTemplateState({ store, scope }, body.target, 'body.target');
+      requireOwner(template, scope, body.target);
       if (build === null) throw unchangeable(template, 'body.target', body.target);
-      const tags = parseTags(template.id, body.tags);
+      const tags = parseTags(body.tags);
       const isAssigned = await store.assignTags({ buildId: build.id, tags, at: clock.now() });
       // Deleted since the lookup.
       if (!isAssigned) throw notFound(`template "${body.target}" was not found`);
       templateBuilder.collectSoon();
       return { status: 201, body: { tags, buildID: toBuildId(build.id) } };
     },
-    'DELETE /templates/tags': async ({ body }) => {
-      const template = await requireTemplate(store, body.name, 'body.name');
+    'DELETE /templates/tags': async ({ body, context: { scope } }) => {
+      const template = await requireOwnTemplate({ store, scope }, body.name, 'body.name');
       if (template.kind !== 'build') throw unchangeable(template, 'body.name', body.name);
-      const tags = parseTags(template.id, body.tags);
+      const tags = parseTags(body.tags);
       if (tags.includes(DEFAULT_TAG))
         throw invalid(`body.tags: the tag "${DEFAULT_TAG}" cannot be deleted; delete the template instead`);
       const unknown = await store.deleteTags({ templateId: template.id, tags });
@@ -46,8 +47,8 @@ export const createTagHandlers = (
       templateBuilder.collectSoon();
       return { status: 204 };
     },
-    'GET /templates/{templateID}/tags': async ({ params }) => {
-      const template = await requireTemplate(store, params.templateID, 'path.templateID');
+    'GET /templates/{templateID}/tags': async ({ params, context: { scope } }) => {
+      const template = await requireTemplate({ store, scope }, params.templateID, 'path.templateID');
       const toTag = (tag: string, id: string, setAt: number) => ({
         tag,
         buildID: toBuildId(id),

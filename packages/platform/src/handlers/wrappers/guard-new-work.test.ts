@@ -18,7 +18,7 @@ const finishing = new Set([
   'POST /skerry/v1/nodes/{nodeName}/cordon',
   'POST /skerry/v1/nodes/{nodeName}/uncordon',
 ]);
-/** Its body is no JSON: `serveImages` refuses it. */
+/** The body of this operation is no JSON: `serveImages` refuses it. */
 const served = 'POST /skerry/v1/images';
 
 it('covers each POST of the document', () => {

@@ -21,7 +21,7 @@ import { createStaticMembership } from '../membership/static.ts';
 import { type CopiesInMemory, createCopiesInMemory } from './copies-in-memory.ts';
 import { createImagesInMemory } from './images-in-memory.ts';
 
-const template = { id: 't1', name: 'base', kind: 'image' as const, public: false };
+const template = { id: 't1', project: 'local', name: 'base', kind: 'image' as const, public: false };
 const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
 export const deadMs = 60_000;
 
@@ -138,6 +138,7 @@ export const useFleet = ({
     create: async (more = {}) => {
       const snapshot = more.snapshot === undefined ? null : await fleet.store.findTagOf(more.snapshot);
       const made = await fleet.plane.creator.create({
+        project: 'local',
         template: { ...template, ...size },
         snapshot: snapshot ?? null,
         ...{ build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },

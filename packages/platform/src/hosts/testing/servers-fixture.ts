@@ -21,7 +21,7 @@ import { createStaticMembership } from '../membership/static.ts';
 import { type CopiesInMemory, createCopiesInMemory } from './copies-in-memory.ts';
 import { createImagesInMemory } from './images-in-memory.ts';
 
-const template = { id: 't1', name: 'base', kind: 'image' as const, public: false };
+const template = { id: 't1', project: 'local', name: 'base', kind: 'image' as const, public: false };
 const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
 export const leaseMs = 6_000;
 const names = ['a', 'b'];
@@ -175,6 +175,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
     },
     create: ({ plane }, more = {}) =>
       plane.creator.create({
+        project: 'local',
         template: { ...template, ...size },
         ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
         ...{

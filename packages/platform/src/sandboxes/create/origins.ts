@@ -17,6 +17,8 @@ import type { Origin } from './reserve.ts';
 import { findCheckpoint, toOwnCommands } from './start-in-new-sandbox.ts';
 
 export interface CreateRequest {
+  /** Whose the sandbox is. */
+  project: string;
   template: TemplateRow;
   /** The snapshot that it begins with; null: the image of the template. */
   snapshot: SnapshotRow | null;
@@ -120,11 +122,33 @@ export const planFork = (
   { id, timeoutMs, createdAt }: { id: string; timeoutMs: number; createdAt: number },
   toSpec: ToSpec,
 ): Planned => {
-  const { templateId, templateName, snapshotId, buildId, metadata, secure, autoPause, isolation } = source;
-  const { envVars, defaultUser, defaultWorkdir, network, ingress, cpuCount, memoryMb, diskMb, node } = source;
+  const { project, templateId, templateName, snapshotId, buildId, metadata, secure, autoPause } = source;
+  const {
+    isolation,
+    envVars,
+    defaultUser,
+    defaultWorkdir,
+    network,
+    ingress,
+    cpuCount,
+    memoryMb,
+    diskMb,
+    node,
+  } = source;
   return {
     wanted: {
-      ...{ templateId, templateName, snapshotId, buildId, metadata, secure, network, ingress, autoPause },
+      ...{
+        project,
+        templateId,
+        templateName,
+        snapshotId,
+        buildId,
+        metadata,
+        secure,
+        network,
+        ingress,
+        autoPause,
+      },
       isolation,
       ...{ envVars, defaultUser, defaultWorkdir },
       wakeMs: source.wakeMs === null ? null : toWakeMs(timeoutMs),

@@ -7,6 +7,10 @@ export interface ApiKeyRow {
   firstCharacters: string;
   lastCharacters: string;
   name: string;
+  /** The only project that it reaches; null: all. */
+  project: string | null;
+  /** Whether it changes nothing. */
+  readOnly: boolean;
   createdAt: number;
   lastUsedAt: number | null;
   /** A revoked key keeps its row, so that no server adds it again from its file. */

@@ -61,6 +61,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     expect(resumed.filter((answer) => answer === 'reserved')).toHaveLength(1);
     const made = await many(8, (index) =>
       store.ensureTemplate({
+        project: 'local',
         id: `t${index}`,
         name: 'base',
         createdAt: 1,

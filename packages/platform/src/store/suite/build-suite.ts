@@ -14,7 +14,10 @@ export const describeBuilds = (ask: () => Store): void => {
     { name = 'made', tags = ['default'], createdAt = 1 } = {},
   ): Promise<BuildRow> => {
     const build = { id, createdAt, ...size, minFreeDiskMb: 7, tags };
-    const row = await ask().addBuild(build, { templateId: `t-${name}`, name, superseded: later });
+    const row = await ask().addBuild(
+      { ...build, project: 'local' },
+      { templateId: `t-${name}`, name, superseded: later },
+    );
     if (typeof row === 'string') throw new Error(`refused: ${row}`);
     return row;
   };
@@ -47,13 +50,16 @@ export const describeBuilds = (ask: () => Store): void => {
     it('are refused beyond the most that may be unfinished, but for one that supersedes another', async () => {
       const request = (id: string, name: string) => {
         const build = { id, createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
-        return ask().addBuild(build, { templateId: `t-${name}`, name, superseded: later, maxUnfinished: 2 });
+        return ask().addBuild(
+          { ...build, project: 'local' },
+          { templateId: `t-${name}`, name, superseded: later, maxUnfinished: 2 },
+        );
       };
       expect(await request('b1', 'one')).toMatchObject({ state: 'waiting' });
       await ask().startBuild('b1', 2);
       expect(await request('b2', 'two')).toMatchObject({ state: 'waiting' });
       expect(await request('b3', 'three')).toBe('limit');
-      expect(await ask().findTemplate('three')).toBeUndefined();
+      expect(await ask().findNamedTemplate({ project: 'local', name: 'three' })).toBeUndefined();
       expect(await request('b4', 'two')).toMatchObject({ state: 'waiting' });
       await ask().finishBuild('b1', result('image-1'));
       expect(await request('b5', 'three')).toMatchObject({ state: 'waiting' });
@@ -115,11 +121,14 @@ export const describeBuilds = (ask: () => Store): void => {
     });
 
     it('are not registered under the name of another kind of template', async () => {
-      await ask().ensureTemplate({ id: 't0', name: 'base', createdAt: 0, ...size });
+      await ask().ensureTemplate({ project: 'local', id: 't0', name: 'base', createdAt: 0, ...size });
       const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: [] };
-      expect(await ask().addBuild(build, { templateId: 't1', name: 'base', superseded: later })).toBe(
-        'taken',
-      );
+      expect(
+        await ask().addBuild(
+          { ...build, project: 'local' },
+          { templateId: 't1', name: 'base', superseded: later },
+        ),
+      ).toBe('taken');
       expect(await ask().findBuild('b1')).toBeUndefined();
     });
 
@@ -189,13 +198,13 @@ export const describeBuilds = (ask: () => Store): void => {
       await add('b3');
       expect(await ask().retireTemplate({ templateId: 't-made' })).toBe('retired');
       expect(await ask().retireTemplate({ templateId: 't-made' })).toBe('not_found');
-      expect(await ask().findTemplate('made')).toBeUndefined();
+      expect(await ask().findNamedTemplate({ project: 'local', name: 'made' })).toBeUndefined();
       for (const id of ['b1', 'b2', 'b3']) expect(await ask().findBuild(id)).toBeUndefined();
       expect(await ask().retireImages()).toEqual([]);
     });
 
     it('are listed with their templates, the latest of each', async () => {
-      await ask().ensureTemplate({ id: 't0', name: 'base', createdAt: 0, ...size });
+      await ask().ensureTemplate({ project: 'local', id: 't0', name: 'base', createdAt: 0, ...size });
       await make('b1', 'i1', { createdAt: 5 });
       await add('b2', { createdAt: 6 });
       await reserve('s1', { buildId: 'b1', createdAt: 7 });
@@ -212,7 +221,7 @@ export const describeBuilds = (ask: () => Store): void => {
     });
 
     it('are listed with one template, those of some kinds, or a page of them, with no more than is shown', async () => {
-      await ask().ensureTemplate({ id: 't0', name: 'base', createdAt: 0, ...size });
+      await ask().ensureTemplate({ project: 'local', id: 't0', name: 'base', createdAt: 0, ...size });
       for (const name of ['a', 'b']) await make(`1${name}`, `i${name}`, { name, createdAt: 5 });
       await make('2a', 'i2', { name: 'a', createdAt: 5 });
       const list = async (query: TemplateQuery) =>

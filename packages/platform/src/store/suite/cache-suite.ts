@@ -46,7 +46,10 @@ export const describeCache = (ask: () => Store): void => {
       expect(await ask().retireImages()).toEqual(['sha256:a']);
 
       const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
-      await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
+      await ask().addBuild(
+        { ...build, project: 'local' },
+        { templateId: 't1', name: 'made', superseded: '' },
+      );
       await ask().startBuild('b1', 2);
       const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
       await ask().finishBuild('b1', { finishedAt: 3, image: 'sha256:a', imageBytes: bytes, ...rest });
@@ -98,7 +101,10 @@ export const describeCache = (ask: () => Store): void => {
       await keep(result('end', { parent: 'two', ...image('made') }));
       await keep(result('other', { parent: 'two', ...image('other') }));
       const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
-      await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
+      await ask().addBuild(
+        { ...build, project: 'local' },
+        { templateId: 't1', name: 'made', superseded: '' },
+      );
       await ask().startBuild('b1', 2);
       const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
       await ask().finishBuild('b1', { finishedAt: 3, ...image('made'), ...rest });

@@ -83,7 +83,12 @@ export const describeBlobCopies = (
       for (const id of ['s1', 's2', 's3'])
         await ask().beginSnapshot({ id, sandboxId: 'i1', ...snapshot, node: id === 's3' ? null : 'a' });
       for (const id of ['s1', 's3'])
-        await ask().publishSnapshot(id, { templateId: `t${id}`, name: null, tag: 'default' });
+        await ask().publishSnapshot(id, {
+          project: 'local',
+          templateId: `t${id}`,
+          name: null,
+          tag: 'default',
+        });
       expect(await missingCopies()).toEqual(['snapshot s1']);
       await begin('c1', { snapshotId: 's1' });
       expect(await missingCopies()).toEqual([]);
@@ -136,7 +141,7 @@ export const describeBlobCopies = (
       const build = async (id: string, name: string) => {
         const size = { cpuCount: 1, memoryMb: 1, diskMb: 1, minFreeDiskMb: 0 };
         await ask().addBuild(
-          { id, createdAt: 1, tags: ['default'], ...size },
+          { project: 'local', id, createdAt: 1, tags: ['default'], ...size },
           { templateId: `t${id}`, name, superseded: '' },
         );
         await ask().startBuild(id, 2);

@@ -3,6 +3,7 @@ import type { NewSandbox } from '../rows.ts';
 /** A sandbox to reserve, with defaults for all fields that a test does not set. */
 export const newSandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   id,
+  project: 'local',
   templateId: 't',
   templateName: null,
   snapshotId: null,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { NewLogEntry } from '../log-rows.ts';
 import type { MetricRow } from '../metric-rows.ts';
 import type { StateChange } from '../rows.ts';
+import { EVERYTHING } from '../scope.ts';
 import type { Store } from '../store.ts';
 
 const day = 86_400_000;
@@ -73,14 +74,23 @@ export const describeObservations = (
         [first, 2],
         [first + 1, 1],
       ] as const;
-      expect(await ask().countSampled({ ...window, grain: 0 })).toEqual(new Map(sampled));
-      expect(await ask().countSampled({ ...window, grain: 1 })).toEqual(new Map([[first, 1]]));
+      expect(await ask().countSampled({ scope: EVERYTHING, ...window, grain: 0 })).toEqual(new Map(sampled));
+      expect(await ask().countSampled({ scope: EVERYTHING, ...window, grain: 1 })).toEqual(
+        new Map([[first, 1]]),
+      );
       const createdAt = (await ask().findSandbox('i1'))?.createdAt ?? 0;
       const created = { from: createdAt, to: createdAt + 1, stepMs: 1_000 };
-      expect([...(await ask().countCreated(created))]).toEqual([[Math.floor(createdAt / 1_000), 3]]);
-      expect([...(await ask().countCreated({ ...created, from: createdAt + 1, to: createdAt + 9 }))]).toEqual(
-        [],
-      );
+      expect([...(await ask().countCreated({ scope: EVERYTHING, ...created }))]).toEqual([
+        [Math.floor(createdAt / 1_000), 3],
+      ]);
+      expect([
+        ...(await ask().countCreated({
+          scope: EVERYTHING,
+          ...created,
+          from: createdAt + 1,
+          to: createdAt + 9,
+        })),
+      ]).toEqual([]);
     });
 
     it('removes samples by age and grain, and with their sandbox', async () => {

@@ -28,7 +28,13 @@ export const describeSnapshots = (
 ): void => {
   const make = async (id: string, place: Partial<SnapshotTag> = {}, more: Partial<NewSnapshot> = {}) => {
     await ask().beginSnapshot(snapshot(id, more));
-    return ask().publishSnapshot(id, { templateId: `t${id}`, name: null, tag: 'default', ...place });
+    return ask().publishSnapshot(id, {
+      project: 'local',
+      templateId: `t${id}`,
+      name: null,
+      tag: 'default',
+      ...place,
+    });
   };
   const listed = async (query: Parameters<Store['listSnapshots']>[0] = {}) =>
     (await ask().listSnapshots(query)).map(({ id }) => id);
@@ -43,20 +49,21 @@ export const describeSnapshots = (
       expect(await listed()).toEqual([]);
       expect(await begin('i2', 's1', 't1')).toBe('no_snapshot');
       const place = { templateId: 't1', name: 'prepared', tag: 'v1' };
-      const made = await ask().publishSnapshot('s1', place);
+      const made = await ask().publishSnapshot('s1', { project: 'local', ...place });
       expect(made).toEqual({
         ...snapshot('s1', { parentId: 's0', kind: 'memory' }),
         node: null,
         state: 'ready',
         templateId: 't1',
         templateName: 'prepared',
+        project: 'local',
         tag: 'v1',
       });
-      expect(await ask().publishSnapshot('s1', place)).toBeUndefined();
+      expect(await ask().publishSnapshot('s1', { project: 'local', ...place })).toBeUndefined();
       const store = await reopen();
       expect(await store.findSnapshot('t1', 'v1')).toEqual(made);
       expect(await store.findSnapshot('t1', 'default')).toBeUndefined();
-      expect(await store.findTemplate('prepared')).toMatchObject({
+      expect(await store.findNamedTemplate({ project: 'local', name: 'prepared' })).toMatchObject({
         id: 't1',
         kind: 'snapshot',
         diskMb: 1024,
@@ -82,7 +89,7 @@ export const describeSnapshots = (
 
     it('refuses the name of another kind of template', async () => {
       const size = { cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
-      await ask().ensureTemplate({ id: 'tbase', name: 'base', createdAt: start, ...size });
+      await ask().ensureTemplate({ project: 'local', id: 'tbase', name: 'base', createdAt: start, ...size });
       expect(await make('s1', { name: 'base' })).toBe('taken');
       expect(await ask().findSnapshotRow('s1')).toMatchObject({ state: 'making' });
     });
@@ -119,7 +126,7 @@ export const describeSnapshots = (
       await end('i2');
       expect(await retire()).toBe('retired');
       expect(await retire()).toBe('not_found');
-      expect(await ask().findTemplate('prepared')).toBeUndefined();
+      expect(await ask().findNamedTemplate({ project: 'local', name: 'prepared' })).toBeUndefined();
       expect(await ask().listSnapshotIds('removing')).toEqual(['s1', 's2']);
       expect(await begin('i3', 's2', 'ts1')).toBe('no_snapshot');
       expect(await make('s3', { name: 'prepared' })).toMatchObject({ templateId: 'ts3' });

@@ -10,6 +10,7 @@ import { describeLeases } from './lease-suite.ts';
 import { newSandbox } from './new-sandbox.ts';
 import { describeNodes } from './node-suite.ts';
 import { describeObservations } from './observation-suite.ts';
+import { describeScopes } from './scope-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
 import { describeTags } from './tag-suite.ts';
 import { describeUsage } from './usage-suite.ts';
@@ -305,14 +306,22 @@ export const describeStore = (
     });
 
     describe('templates', () => {
-      const base = { id: 'tbase', name: 'base', createdAt: start, cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
+      const base = {
+        id: 'tbase',
+        project: 'local',
+        name: 'base',
+        createdAt: start,
+        cpuCount: 2,
+        memoryMb: 1024,
+        diskMb: 2048,
+      };
 
       it('creates a template once and finds it by id and by name', async () => {
         const made = { ...base, kind: 'image', public: false };
         expect(await store.ensureTemplate(base)).toEqual(made);
         expect(await store.ensureTemplate({ ...base, id: 'tnew', cpuCount: 8 })).toEqual(made);
         store = await opened.reopen();
-        expect(await store.findTemplate('base')).toEqual(made);
+        expect(await store.findNamedTemplate({ project: 'local', name: 'base' })).toEqual(made);
         expect(await store.findTemplate('tbase')).toEqual(made);
         expect(await store.findTemplate('tnew')).toBeUndefined();
       });
@@ -327,6 +336,7 @@ export const describeStore = (
     describeNodes(() => store, { sandbox });
     describeBlobCopies(() => store, { sandbox });
     describeLeases(() => store, { sandbox });
+    describeScopes(() => store);
 
     describe('api keys', () => {
       const key = {
@@ -335,6 +345,8 @@ export const describeStore = (
         firstCharacters: '12',
         lastCharacters: '3456',
         name: 'first',
+        project: null,
+        readOnly: false,
         createdAt: start,
       };
       const unused = { ...key, lastUsedAt: null, revokedAt: null };

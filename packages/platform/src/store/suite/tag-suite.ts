@@ -7,7 +7,7 @@ export const describeTags = (ask: () => Store): void => {
   const templateId = 't1';
   const begin = async (id: string, createdAt: number, tags: readonly string[]): Promise<void> => {
     const build = { id, createdAt, cpuCount: 1, memoryMb: 128, diskMb: 100, minFreeDiskMb: 0, tags };
-    await ask().addBuild(build, { templateId, name: 'made', superseded: 'later' });
+    await ask().addBuild({ ...build, project: 'local' }, { templateId, name: 'made', superseded: 'later' });
     await ask().startBuild(id, createdAt);
   };
   const finish = (id: string, finishedAt: number, checkpointId: string | null = null) => {
@@ -102,9 +102,13 @@ export const describeTags = (ask: () => Store): void => {
   describe('a template', () => {
     it('is private until it is made public', async () => {
       await make('b1', 10, ['default']);
-      expect(await ask().findTemplate('made')).toMatchObject({ public: false });
+      expect(await ask().findNamedTemplate({ project: 'local', name: 'made' })).toMatchObject({
+        public: false,
+      });
       expect(await ask().setPublic(templateId, true)).toBe(true);
-      expect(await ask().findTemplate('made')).toMatchObject({ public: true });
+      expect(await ask().findNamedTemplate({ project: 'local', name: 'made' })).toMatchObject({
+        public: true,
+      });
       expect((await ask().listTemplates())[0]?.template.public).toBe(true);
       expect(await ask().setPublic('none', true)).toBe(false);
     });

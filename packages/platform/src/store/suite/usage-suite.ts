@@ -8,7 +8,7 @@ export const describeUsage = (ask: () => Store): void => {
   const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
   const add = async (id: string, { name = 'made', createdAt = 1, tag = 'default', isReady = true } = {}) => {
     await ask().addBuild(
-      { id, createdAt, ...size, minFreeDiskMb: 0, tags: [tag] },
+      { project: 'local', id, createdAt, ...size, minFreeDiskMb: 0, tags: [tag] },
       { templateId: `t-${name}`, name, superseded: '' },
     );
     await ask().startBuild(id, 2);
@@ -83,7 +83,10 @@ export const describeUsage = (ask: () => Store): void => {
       await ask().keepCached(entry, { replaces: false });
       // Keep this template in use: its next build waits to begin.
       const next = { id: 'next', createdAt: 5, ...size, minFreeDiskMb: 0, tags: ['default'] };
-      await ask().addBuild(next, { templateId: 't-waiting', name: 'waiting', superseded: '' });
+      await ask().addBuild(
+        { ...next, project: 'local' },
+        { templateId: 't-waiting', name: 'waiting', superseded: '' },
+      );
       const unused = (await ask().listUnusedTemplates()).map(({ id }) => id);
       expect(unused.toSorted()).toEqual(['t-cached', 't-served']);
       for (const templateId of unused) expect(await ask().retireTemplate({ templateId })).toBe('retired');
@@ -92,7 +95,7 @@ export const describeUsage = (ask: () => Store): void => {
       await ask().forgetSnapshot('n-served');
       expect((await ask().retireImages()).toSorted()).toEqual(['sha256:cached', 'sha256:waiting']);
       expect(await ask().listUnusedTemplates()).toEqual([]);
-      expect(await ask().findTemplate('served')).toBeUndefined();
+      expect(await ask().findNamedTemplate({ project: 'local', name: 'served' })).toBeUndefined();
       expect(await logged('served')).toBe(0);
       expect(await logged('waiting')).toBe(1);
     });

@@ -34,7 +34,7 @@ export const exportBase = async (
   { hosts, cache, secret, ids }: ExportOptions,
 ): Promise<ExportedBase> => {
   const { log, share, signal, force } = work;
-  // Its code would run at the default level in each sandbox of the template, which is less than it was given.
+  // The code of the snapshot would run at the default level in each sandbox of the template, which is less than it was given.
   if (strongestOf([snapshot.isolation, hosts.features.level]) !== hosts.features.level)
     throw new BuildError('base', `the snapshot ${name} ${HIGHER_LEVEL}`);
   const addLine = (message: string, level: 'debug' | 'info' = 'info'): void =>

@@ -36,6 +36,10 @@ export const toCacheKey = (secret: string, content: readonly unknown[]): string 
     .digest('hex')
     .slice(0, KEY_LENGTH);
 
+/** The secret for the keys of a project, whose builds use no results of other projects, nor learn of them. */
+export const toProjectSecret = (secret: string, project: string): string =>
+  createHmac('sha256', secret).update(`build-cache of ${project}`).digest('hex');
+
 const sortEnv = (env: Record<string, string>): [string, string][] =>
   Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
 
