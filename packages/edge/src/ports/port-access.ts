@@ -8,7 +8,7 @@ import { type Exchange, exchangeLink, readCookies, withoutLink } from './port-li
 export interface PortRequest {
   /** Headers of the client that do not reach the program inside, in lower case. */
   readonly withheld: ReadonlySet<string>;
-  /** Headers for it, name and value in turn. */
+  /** Headers for the program inside, name and value in turn. */
   readonly added: readonly string[];
   /** The address that the program sees, if that is another one than the client's. */
   readonly url?: string | undefined;

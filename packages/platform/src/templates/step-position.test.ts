@@ -50,7 +50,7 @@ describe('expand', () => {
   });
 });
 
-describe('toNextPlace', () => {
+describe('toNextPosition', () => {
   const toEnv = (isDockerfile: boolean, type: 'ENV' | 'ARG' = 'ENV') => {
     const variables = [
       ['A', 'new'],

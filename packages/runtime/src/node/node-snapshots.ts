@@ -13,9 +13,9 @@ type Of<Way extends SnapshotRequest['way']> = Omit<Extract<SnapshotRequest, { wa
 
 /** The snapshots of a node, as a server stores and fetches them. The node gets no access to the store but through these calls. */
 export interface RemoteSnapshots {
-  /** See `StoredSnapshots.write`. Rejects with `unavailable` also when the node cannot be reached. */
+  /** See `SnapshotCopies.write`. Rejects with `unavailable` also when the node cannot be reached. */
   store(request: Of<'store'>, options?: { signal?: AbortSignal | undefined }): Promise<SnapshotCopy>;
-  /** See `StoredSnapshots.read`, and the same. */
+  /** See `SnapshotCopies.read`, and the same. */
   fetch(request: Of<'fetch'>, options?: { signal?: AbortSignal | undefined }): Promise<void>;
 }
 

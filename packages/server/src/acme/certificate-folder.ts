@@ -40,7 +40,7 @@ export function openCertificateFolder(folder: string, domain: string): Certifica
         const { validFromDate, validToDate } = new X509Certificate(kept);
         return { from: validFromDate.getTime(), until: validToDate.getTime() };
       } catch {
-        // A file that somebody has damaged is replaced as a missing one is.
+        // A damaged file is replaced as a missing one is.
         return undefined;
       }
     },

@@ -66,7 +66,7 @@ export async function startAcmeServers({ validSeconds }: { validSeconds: number 
   };
   writeFileSync(join(folder, 'pebble.json'), JSON.stringify({ pebble: pebbleConfig }));
   const argv = ['-strict', '-config', join(folder, 'pebble.json'), '-dnsserver', `127.0.0.1:${dnsPort}`];
-  // It refuses a part of all nonces, as a busy authority does.
+  // The authority refuses a part of all nonces, as a busy one does.
   const authority = start('pebble', argv, { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '20' });
   cleanup.defer(() => end(authority));
   const directoryUrl = `https://localhost:${apiPort}/dir`;

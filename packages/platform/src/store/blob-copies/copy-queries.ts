@@ -20,7 +20,10 @@ const toBlobCopyRow = (row: BlobCopyTable): BlobCopyRow => ({
   ...(row.imageBytes !== null && { imageBytes: row.imageBytes }),
 });
 
-/** The sandboxes of one place whose present pause has a complete copy. */
+/**
+ * Takes the paused sandbox, or those of a node, from their nodes where the present pause has a complete copy.
+ * Resolves with their number.
+ */
 const detachSandboxes = async (db: Database, of: { id: string } | { node: string }): Promise<number> => {
   let update = db.updateTable('sandboxes').set({ node: null }).where('state', '=', 'paused');
   update = 'id' in of ? update.where('id', '=', of.id) : update.where('node', '=', of.node);
@@ -38,7 +41,7 @@ const detachSandboxes = async (db: Database, of: { id: string } | { node: string
   return Number(numUpdatedRows);
 };
 
-/** The ready snapshots of one place that have a complete copy. */
+/** Takes the ready snapshot, or those of a node, from their nodes where a complete copy exists. Resolves with their number. */
 const detachSnapshots = async (db: Database, of: { id: string } | { node: string }): Promise<number> => {
   let update = db.updateTable('snapshots').set({ node: null }).where('state', '=', 'ready');
   update = 'id' in of ? update.where('id', '=', of.id) : update.where('node', '=', of.node);
@@ -67,7 +70,7 @@ export const createBlobCopyQueries = (db: Database, writer: Writer) => ({
    */
   listMissingCopies: () => listMissingCopies(db),
 
-  /** The snapshots on a node that `listUnstored` would list without their copies. */
+  /** The snapshots on a node that `listMissingCopies` would list without their copies. */
   listKeptSnapshots: (node: string) => listKeptSnapshots(db, node),
 
   /** Writes a row in state `copying`. Rejects with `unavailable` unless the writer has the lease. */

@@ -61,7 +61,7 @@ const listSnapshots = (db: Database) =>
     )
     .execute();
 
-/** The snapshots on a node that `listUnstored` would list without their copies. */
+/** The snapshots on a node that `listMissingCopies` would list without their copies. */
 export const listKeptSnapshots = async (db: Database, node: string): Promise<string[]> => {
   const rows = await selectKept(db).where('snapshots.node', '=', node).execute();
   return rows.map(({ id }) => id);

@@ -67,7 +67,7 @@ const listUseless = async (db: Database): Promise<string[]> => {
   return rows.map(({ id }) => id);
 };
 
-/** Does what `retireStored` of the store does, in the transaction of the caller. */
+/** Does what `retireBlobCopies` of the store does, in the transaction of the caller. */
 export const retireBlobCopies = async (
   tx: Database,
   writer: Writer,

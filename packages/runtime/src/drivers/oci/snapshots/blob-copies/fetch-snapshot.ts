@@ -36,7 +36,7 @@ interface Options extends FetchOptions {
   foreignMemory: ForeignMemory;
 }
 
-/** See `StoredSnapshots.read`. */
+/** See `SnapshotCopies.read`. */
 export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: Options): Promise<void> => {
   const { blobs, copy, signal, rootfs } = options;
   const manifest = await readCopyManifest(options);

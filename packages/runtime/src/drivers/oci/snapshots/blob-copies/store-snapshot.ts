@@ -24,7 +24,7 @@ import {
 } from './copy-manifest.ts';
 import { type PartsTarget, writeParts } from './write-parts.ts';
 
-/** See `StoredSnapshots.write`. */
+/** See `SnapshotCopies.write`. */
 export const storeSnapshot = async (
   dataDir: string,
   id: SnapshotId,
