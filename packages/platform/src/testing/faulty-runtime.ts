@@ -65,7 +65,12 @@ export const createFaultyRuntime = ({
       response.writeHead(refusal === undefined ? 204 : 500).end(refusal?.message);
     });
   };
-  const memory = createMemory({ dataDir, agent: () => agent, keeps: { pause } });
+  const memory = createMemory({
+    dataDir,
+    agent: () => agent,
+    keeps: { pause },
+    levels: ['container', 'gvisor'],
+  });
 
   const released = (kind: Act | Held): Promise<void> | undefined => {
     const wait = held.get(kind);

@@ -2,6 +2,7 @@ import { RuntimeError } from '@skerry/runtime';
 import { CLOSED_NETWORK } from '@skerry/runtime/network';
 import { describe, expect, it } from 'vitest';
 import { useFleet } from '../hosts/testing/fleet-fixture.ts';
+import type { WarmSpec } from './warm-pool.ts';
 
 const fleet = useFleet({ limits: { warmMin: 1, warmMax: 1 } });
 
@@ -38,6 +39,15 @@ describe('sandboxes that are started in advance on nodes', () => {
     const second = await fleet.create();
     expect([second, await fleet.nodeOf(second)]).toEqual([next.b, 'b']);
     await untilOn('a', 'b');
+  });
+
+  it('have the default level of a node that answers after the start', async () => {
+    await fleet.start(['a'], []);
+    Object.assign(fleet.at('a').runtime.features, { level: 'gvisor' });
+    fleet.at('a').up();
+    await untilOn('a');
+    const levels = (await fleet.store.listWarm()).map(({ spec }) => (JSON.parse(spec) as WarmSpec).isolation);
+    expect(levels).toEqual(['gvisor']);
   });
 
   it('are found again by the next server', async () => {

@@ -12,7 +12,10 @@ export interface WarmPools {
   giveBack(spec: WarmSpec, node: string | null, instance: Instance): void;
   /** Stops all warm instances of a place, so that it has room. Resolves with their number. */
   evict(node: string | null): Promise<number>;
-  /** Sets the kind to which `warmMin` applies, and opens the pools of the hosts that answer now. */
+  /**
+   * Sets the kind to which `warmMin` applies, at the default level when a pool opens, and opens the pools of the hosts that answer
+   * now.
+   */
   start(base: WarmSpec): Promise<void>;
   /** Opens the pool of a node, or goes on with it. Rejects when the node does not answer; it is called again then. */
   open(node: string): Promise<void>;
@@ -37,7 +40,8 @@ export const createWarmPools = (options: WarmPoolsOptions): WarmPools => {
     if (base === undefined || pools.has(node)) return;
     const pool = createWarmPool({ ...options, node });
     pools.set(node, pool);
-    await pool.start(base).catch(async (error: unknown) => {
+    // The default of a fleet is known when its nodes have answered.
+    await pool.start({ ...base, isolation: options.hosts.features.level }).catch(async (error: unknown) => {
       if (pools.get(node) === pool) pools.delete(node);
       await pool.close();
       throw error;
