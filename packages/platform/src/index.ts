@@ -15,6 +15,7 @@ export type { Ids } from './ids.ts';
 export { type HostImages, UnusableImageError } from './images/template-images.ts';
 export { defaultLimits, type Limits } from './limits.ts';
 export type { Log, LogFields } from './log.ts';
+export { DEFAULT_PROJECT } from './store/scope.ts';
 export { createStore } from './store/sqlite.ts';
 export type { Store } from './store/store.ts';
 export type { Census } from './telemetry/census.ts';

@@ -12,6 +12,7 @@ import {
 import {
   createPlatform,
   createSystemClock,
+  DEFAULT_PROJECT,
   ensureApiKey,
   ensureSecret,
   type Log,
@@ -159,7 +160,7 @@ export async function serve(
   });
   cleanup.defer(() => opened.close());
   const store = owner === undefined ? opened : opened.ownedBy(owner);
-  const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
+  const madeWithMb = (await store.findNamedTemplate({ project: DEFAULT_PROJECT, name: 'base' }))?.memoryMb;
   if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)
     throw new UserError(
       `sandboxes of this data folder have ${madeWithMb} MiB, which --base-memory cannot change`,
