@@ -493,7 +493,7 @@ export interface components {
         NoSniff: string;
         /** @description Identifies the request in the log of the server. The value of the request's own header if it consists of 1 to 64 letters, digits, `_`, `.` and `-`, else a new one. */
         RequestId: string;
-        /** @description Whole seconds to wait before the same call may succeed. Each 429 and 503 of the platform API and the edge has it. */
+        /** @description Whole seconds to wait before the same call may succeed. Each 429 and 503 of the platform API and the edge has it, and a 409 while a first request with the same `Idempotency-Key` runs. */
         RetryAfter: number;
     };
     pathItems: never;

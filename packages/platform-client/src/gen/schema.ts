@@ -2962,6 +2962,7 @@ export interface components {
         /** @description The present state, or a transition in progress, rules out the request. */
         Conflict: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
@@ -3002,6 +3003,7 @@ export interface components {
         /** @description The `Idempotency-Key` was used for another request, or the first request with it is still running. */
         IdempotencyConflict: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
@@ -3231,7 +3233,7 @@ export interface components {
         NextToken: string;
         /** @description Identifies the request in the log of the server. The value of the request's own header if it consists of 1 to 64 letters, digits, `_`, `.` and `-`, else a new one. */
         RequestId: string;
-        /** @description Whole seconds to wait before the same call may succeed. Each 429 and 503 of the platform API and the edge has it. */
+        /** @description Whole seconds to wait before the same call may succeed. Each 429 and 503 of the platform API and the edge has it, and a 409 while a first request with the same `Idempotency-Key` runs. */
         RetryAfter: number;
         /** @description Running sandboxes that match the filter, over all pages. Absent when the listing excludes running ones. */
         TotalRunning: number;
