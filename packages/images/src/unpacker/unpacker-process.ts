@@ -81,6 +81,8 @@ export const startUnpackerProcess = (
     },
     read: async () => {
       const { done, value } = await wait(lines.next());
+      // A process that is being killed may still answer.
+      signal?.throwIfAborted();
       if (!done) return value;
       const { how, isLimit, output } = await wait(exited);
       signal?.throwIfAborted();
