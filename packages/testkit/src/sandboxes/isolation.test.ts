@@ -55,11 +55,11 @@ it('starts the processes of a snapshot at its level alone, and its files at a hi
   expect(await levelsOf(raised)).toEqual(['gvisor', 'gvisor']);
 });
 
-it('makes no template of the files of a higher level, whose sandboxes would start at the default', async () => {
+it('makes no template of the files of a higher level, whose sandboxes could start at the minimum', async () => {
   const { snapshotId } = await (await open('gvisor')).createSnapshot({ memory: false });
   const made = build(Template().fromTemplate(snapshotId), 'lowered', stack.connection).result();
   await expect(made).rejects.toThrow(
-    /was made at a higher level of isolation than the default of this server/,
+    /was made at a higher level of isolation than the minimum of this server/,
   );
 });
 

@@ -42,6 +42,11 @@ describe('API keys', () => {
     expect(keys.find(({ id }) => id === shown.id)).toEqual({ ...shown, lastUsed: expect.any(String) });
   });
 
+  it('are not limited to the project whose names and uploads others find', async () => {
+    const { response, error } = await clientOf().POST('/api-keys', { body: { name: 'x', project: 'local' } });
+    expect([response.status, error?.message]).toEqual([400, expect.stringContaining('body.project')]);
+  });
+
   it('are renamed', async () => {
     const { id } = await create('before');
     const params = { path: { apiKeyID: id } };

@@ -2,6 +2,7 @@ import { invalid, notFound } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import { KEY_SHAPE, makeApiKey, toApiKeyRow } from '../../api-key.ts';
 import type { ApiKeyRow } from '../../store/api-keys/api-key-row.ts';
+import { DEFAULT_PROJECT } from '../../store/scope.ts';
 import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
 
 type ApiKeyRoute =
@@ -17,6 +18,9 @@ export const createApiKeyHandlers = ({
 }: Pick<HandlerContext, 'store' | 'clock'>): Pick<PlatformHandlers, ApiKeyRoute> => ({
   'GET /api-keys': async () => ({ status: 200, body: (await store.listApiKeys()).map(toApiKey) }),
   'POST /api-keys': async ({ body: { name, project = null, readOnly = false } }) => {
+    // Every project finds the names of this one, and the hashes of its uploads are as clients chose them.
+    if (project === DEFAULT_PROJECT)
+      throw invalid(`body.project: "${DEFAULT_PROJECT}" is the project of keys that are limited to none`);
     const key = makeApiKey();
     const row = toApiKeyRow(key, { name, project, readOnly, createdAt: clock.now() });
     await store.addApiKey(row);

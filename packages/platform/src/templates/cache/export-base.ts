@@ -34,8 +34,9 @@ export const exportBase = async (
   { hosts, cache, secret, ids }: ExportOptions,
 ): Promise<ExportedBase> => {
   const { log, share, signal, force } = work;
-  // The code of the snapshot would run at the default level in each sandbox of the template, which is less than it was given.
-  if (strongestOf([snapshot.isolation, hosts.features.level]) !== hosts.features.level)
+  // Sandboxes of the template could start at the minimum, which is less than the code of the snapshot was given.
+  const { minimumLevel } = hosts.features;
+  if (strongestOf([snapshot.isolation, minimumLevel]) !== minimumLevel)
     throw new BuildError('base', `the snapshot ${name} ${HIGHER_LEVEL}`);
   const addLine = (message: string, level: 'debug' | 'info' = 'info'): void =>
     log.add({ level, message, step: 'base' });
@@ -66,8 +67,8 @@ export const exportBase = async (
   return { ...exported, cacheKey: key };
 };
 
-/** The reason why no template is made of a snapshot of a level above the default. */
-const HIGHER_LEVEL = 'was made at a higher level of isolation than the default of this server';
+/** The reason why no template is made of a snapshot of a level above the minimum. */
+const HIGHER_LEVEL = 'was made at a higher level of isolation than the minimum of this server';
 
 const toBuildError = (name: string, cause: unknown): unknown => {
   const reasons = {
