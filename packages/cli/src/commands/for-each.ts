@@ -45,6 +45,27 @@ export async function forEach<Result>({ ids, act, kind, toJson }: ForEachOptions
   for (const hint of hints) reportText(`  ${hint}\n`);
 }
 
+interface RemoveEachOptions {
+  ids: readonly string[];
+  /** Resolves to false where nothing has the id. */
+  remove: (id: string) => Promise<boolean>;
+  kind: Kind;
+  /** The key of the result in a JSON object. */
+  verb: 'deleted' | 'removed' | 'revoked';
+  json: boolean | undefined;
+}
+
+/** Removes what each id names, as {@link forEach}. An id that nothing has is printed as a line, and the status of this process becomes 1. */
+export async function removeEach({ ids, remove, kind, verb, json }: RemoveEachOptions): Promise<void> {
+  const act = async (id: string): Promise<boolean> => {
+    const removed = await remove(id);
+    if (!removed) process.exitCode = 1;
+    if (!removed && !json) report(`no ${kind} ${id}`);
+    return removed;
+  };
+  await forEach({ ids, act, kind, toJson: json && ((removed) => ({ [verb]: removed })) });
+}
+
 /** What `--json` prints of an error of the service. */
 export function toPlainError({ code, message }: SandboxError): { code: SandboxErrorCode; message: string } {
   return { code, message };

@@ -1,8 +1,7 @@
 import { apiKeys } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { report } from '../../output/print.ts';
-import { forEach } from '../for-each.ts';
+import { removeEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -15,12 +14,12 @@ export function revokeKeysCommand(): Command {
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], { json, ...flags }: Flags) => {
     const connection = await resolveConnection(flags);
-    const act = async (id: string): Promise<boolean> => {
-      const revoked = await apiKeys.revoke(id, connection);
-      if (!revoked) process.exitCode = 1;
-      if (!revoked && !json) report(`no key ${id}`);
-      return revoked;
-    };
-    await forEach({ ids, act, kind: 'key', toJson: json && ((revoked) => ({ revoked })) });
+    await removeEach({
+      ids,
+      remove: (id) => apiKeys.revoke(id, connection),
+      kind: 'key',
+      verb: 'revoked',
+      json,
+    });
   });
 }

@@ -2,8 +2,7 @@ import { snapshots } from '@skerry/sdk';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReferences } from '../../find-reference.ts';
-import { report } from '../../output/print.ts';
-import { forEach } from '../for-each.ts';
+import { removeEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -16,17 +15,12 @@ export function deleteSnapshotCommand(): Command {
       .option('--json', 'one JSON object a line'),
   ).action(async (texts: string[], { json, ...flags }: Flags) => {
     const { ids, connection } = await findReferences('snapshot', texts, flags);
-    const act = async (id: string): Promise<boolean> => {
-      const deleted = await snapshots.delete(id, connection);
-      if (!deleted) process.exitCode = 1;
-      if (!deleted && !json) report(`no snapshot ${id}`);
-      return deleted;
-    };
-    await forEach({
+    await removeEach({
       ids,
-      act,
+      remove: (id) => snapshots.delete(id, connection),
       kind: 'snapshot',
-      toJson: json && ((deleted) => ({ deleted })),
+      verb: 'deleted',
+      json,
     });
   });
 }

@@ -2,8 +2,7 @@ import { templates } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { type resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findReferences } from '../../find-reference.ts';
-import { report } from '../../output/print.ts';
-import { forEach } from '../for-each.ts';
+import { removeEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -16,17 +15,12 @@ export function deleteTemplateCommand(): Command {
       .option('--json', 'one JSON object a line'),
   ).action(async (texts: string[], { json, ...flags }: Flags) => {
     const { ids, connection } = await findReferences('template', texts, flags);
-    const act = async (id: string): Promise<boolean> => {
-      const deleted = await templates.delete(id, connection);
-      if (!deleted) process.exitCode = 1;
-      if (!deleted && !json) report(`no template ${id}`);
-      return deleted;
-    };
-    await forEach({
+    await removeEach({
       ids,
-      act,
+      remove: (id) => templates.delete(id, connection),
       kind: 'template',
-      toJson: json && ((deleted) => ({ deleted })),
+      verb: 'deleted',
+      json,
     });
   });
 }

@@ -1,8 +1,7 @@
 import { buildCache } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../../connection.ts';
-import { report } from '../../../output/print.ts';
-import { forEach } from '../../for-each.ts';
+import { removeEach } from '../../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
@@ -16,17 +15,12 @@ export function removeCachedCommand(): Command {
       .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], { json, ...flags }: Flags) => {
     const connection = await resolveConnection(flags);
-    const act = async (key: string): Promise<boolean> => {
-      const removed = await buildCache.remove(key, connection);
-      if (!removed) process.exitCode = 1;
-      if (!removed && !json) report(`no result ${key}`);
-      return removed;
-    };
-    await forEach({
+    await removeEach({
       ids,
-      act,
+      remove: (id) => buildCache.remove(id, connection),
       kind: 'result',
-      toJson: json && ((removed) => ({ removed })),
+      verb: 'removed',
+      json,
     });
   });
 }
