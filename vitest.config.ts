@@ -126,7 +126,7 @@ export default defineConfig({
             'packages/testkit/src/cluster/**/*.long.test.ts',
           ],
           ...onService,
-          maxWorkers: 1,
+          maxWorkers: 2,
         },
       },
       {

@@ -15,7 +15,7 @@ const versions = { name: 'versions', run: () => runVersions({}) };
 const dryRun = { name: 'dry run', run: runDryRun };
 const nextVersion = { name: 'next version', run: runNextVersion };
 const long = createTestsPart({ projects: ['long'] });
-// Each runs one file at a time: clusters measure how soon a server takes over, and mostly wait for nodes that are held for dead.
+// Beside each other, since clusters mostly wait for nodes that are held for dead. They measure how soon a server takes over, so few files run at once.
 const cluster = createTestsPart({ projects: ['cluster'] });
 const release = createTestsPart({ projects: ['release'] });
 const groups = [[versions], [long], [cluster, release, dryRun, nextVersion]];
