@@ -5,12 +5,12 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runAgainst } from './src/against.ts';
-import type { Benchmark } from './src/benchmark.ts';
 import { benchmarks } from './src/benchmarks.ts';
 import { comparedProgram } from './src/compared-checkout.ts';
-import { describeMachine } from './src/machine.ts';
-import { findStale, readReport, withRows, writeReport, writeRows } from './src/report.ts';
-import { type Row, toAlignedText, toTable } from './src/row.ts';
+import type { Benchmark } from './src/harness/benchmark.ts';
+import { describeMachine } from './src/report/machine.ts';
+import { findStale, readReport, withRows, writeReport, writeRows } from './src/report/report.ts';
+import { type Row, toAlignedText, toTable } from './src/report/row.ts';
 import { type NamedBenchmark, runBenchmarks } from './src/run-benchmarks.ts';
 
 const { values } = parseArgs({

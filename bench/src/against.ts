@@ -1,5 +1,5 @@
 import { type ComparedCheckout, type ComparedRow, startComparedCheckout } from './compared-checkout.ts';
-import { percentile } from './row.ts';
+import { percentile } from './report/row.ts';
 
 interface Both<T> {
   here: T;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Row } from './row.ts';
+import type { Row } from './report/row.ts';
 
 /** A figure that one checkout measured. */
 export type ComparedRow = Pick<Row, 'name' | 'unit' | 'p50' | 'p95' | 'n' | 'bound'>;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Benchmark } from './benchmark.ts';
-import type { Row } from './row.ts';
-import { startBenchStack } from './stack.ts';
+import type { Benchmark } from './harness/benchmark.ts';
+import { startBenchStack } from './harness/stack.ts';
+import type { Row } from './report/row.ts';
 
 /** The time in which a stopped benchmark must end. */
 const STOP_MS = 20_000;

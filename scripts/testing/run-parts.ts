@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import { findMissing } from '../known-skips.ts';
+import { findMissing } from './known-skips.ts';
 import type { FailedFile, Outcome, TestOutcome } from './test-outcome.ts';
 
 /** One part of a run of tests. */
@@ -68,7 +68,8 @@ async function runOnceMore({ runAgain }: Part, { path }: FailedFile): Promise<Te
 const explainSkipped = (skipped: readonly string[]): string[] =>
   skipped.flatMap((line) => {
     const missing = findMissing(line);
-    if (missing === undefined) return [`${line}: skipped, and scripts/known-skips.ts knows no reason`];
+    if (missing === undefined)
+      return [`${line}: skipped, and scripts/testing/known-skips.ts knows no reason`];
     console.log(`skipped: ${line}: missing here: ${missing}`);
     return [];
   });

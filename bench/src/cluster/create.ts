@@ -1,10 +1,10 @@
 import { findPostgres } from '@skerry/platform/postgres-server';
 import { Sandbox } from '@skerry/sdk';
-import type { Benchmark } from '../benchmark.ts';
-import { timeCreate } from '../create-samples.ts';
-import { toRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
-import type { BenchStack } from '../stack.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import type { BenchStack } from '../harness/stack.ts';
+import { toRow } from '../report/row.ts';
+import { timeCreate } from '../sandboxes/create-samples.ts';
 import { withoutPostgres } from '../store/stores.ts';
 import { startBenchCluster } from './bench-cluster.ts';
 

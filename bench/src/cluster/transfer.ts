@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { findPostgres } from '@skerry/platform/postgres-server';
 import { toRouting } from '@skerry/testkit';
-import type { Benchmark } from '../benchmark.ts';
-import { toRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import { temporaryFolder } from '../harness/temporary-folder.ts';
+import { toRow } from '../report/row.ts';
 import { withoutPostgres } from '../store/stores.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 import { type Endpoint, SIZE_BYTES } from '../transfer/transfers.ts';
 import { startBenchCluster } from './bench-cluster.ts';
 

@@ -1,8 +1,8 @@
 import { makeTrustedCertificate } from '@skerry/testkit';
-import type { Benchmark } from '../benchmark.ts';
-import { toRow, toUnmeasuredRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
-import { startBenchStack } from '../stack.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import { startBenchStack } from '../harness/stack.ts';
+import { toRow, toUnmeasuredRow } from '../report/row.ts';
 import { type HttpVersion, hasLoadProgram, NO_LOAD_PROGRAM, sendLoad } from './http-load.ts';
 
 /** The list of sandboxes over TLS and HTTP/2, on the real service; the reference is the same over HTTP/1.1. */

@@ -1,5 +1,5 @@
-import type { Benchmark } from '../benchmark.ts';
-import { type Row, toRow, toUnmeasuredRow } from '../row.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { type Row, toRow, toUnmeasuredRow } from '../report/row.ts';
 import { type HttpVersion, hasLoadProgram, NO_LOAD_PROGRAM, sendLoad } from './http-load.ts';
 import { LARGE_BYTES, readProcessorTime, startTlsServers, type TlsProxy } from './tls-servers.ts';
 

@@ -1,7 +1,7 @@
 import type { Store } from '@skerry/platform';
-import type { Benchmark } from '../benchmark.ts';
-import { toRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import { toRow } from '../report/row.ts';
 import { forEachNumber, openStores, reserve, withoutPostgres } from './stores.ts';
 
 const SANDBOXES = 10_000;

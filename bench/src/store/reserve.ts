@@ -1,8 +1,8 @@
 import type { Store } from '@skerry/platform';
-import type { Benchmark } from '../benchmark.ts';
-import type { Row } from '../row.ts';
-import { toRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import type { Row } from '../report/row.ts';
+import { toRow } from '../report/row.ts';
 import { forEachNumber, openStores, reserve, withoutPostgres } from './stores.ts';
 
 /** Reservations in a sample. */

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { createStore, type Store } from '@skerry/platform';
 import { createPostgresStore } from '@skerry/platform/postgres';
 import { findPostgres, startPostgres } from '@skerry/platform/postgres-server';
-import { type Row, toUnmeasuredRow } from '../row.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../harness/temporary-folder.ts';
+import { type Row, toUnmeasuredRow } from '../report/row.ts';
 
 /** Empty stores on the same disk. */
 export interface Stores {

@@ -1,7 +1,7 @@
-import type { Benchmark } from '../benchmark.ts';
-import { timeCreate } from '../create-samples.ts';
-import { toRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import { toRow } from '../report/row.ts';
+import { timeCreate } from '../sandboxes/create-samples.ts';
 import { makeLayers } from './make-layers.ts';
 import { packBusybox, startTemplateService } from './template-service.ts';
 

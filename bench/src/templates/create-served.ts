@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sandbox } from '@skerry/sdk';
 import { waitForPort } from '@skerry/sdk/template';
-import type { Benchmark } from '../benchmark.ts';
-import { timeCreate } from '../create-samples.ts';
-import { toRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import { toRow } from '../report/row.ts';
+import { timeCreate } from '../sandboxes/create-samples.ts';
 import { packBusybox, startTemplateService } from './template-service.ts';
 
 const IMAGE = 'bench/busybox';

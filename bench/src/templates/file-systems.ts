@@ -3,10 +3,10 @@ import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeFileSystemImage } from '@skerry/runtime/helper';
-import type { Benchmark } from '../benchmark.ts';
-import { findContainerPrograms } from '../container-programs.ts';
-import { toRow, toUnmeasuredRow } from '../row.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { findContainerPrograms } from '../containers/container-programs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { temporaryFolder } from '../harness/temporary-folder.ts';
+import { toRow, toUnmeasuredRow } from '../report/row.ts';
 import { makeLayers } from './make-layers.ts';
 
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildProgress, build, Template } from '@skerry/sdk/template';
-import type { Benchmark } from '../benchmark.ts';
-import { toRow } from '../row.ts';
-import { samplePairs } from '../sample-pairs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { samplePairs } from '../harness/sample-pairs.ts';
+import { toRow } from '../report/row.ts';
 import { packBusybox, startTemplateService } from './template-service.ts';
 
 const IMAGE = 'bench/busybox';

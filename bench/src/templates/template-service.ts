@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Sandbox } from '@skerry/sdk';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from '@skerry/testkit';
-import { type BenchStack, startBenchStack } from '../stack.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { type BenchStack, startBenchStack } from '../harness/stack.ts';
+import { temporaryFolder } from '../harness/temporary-folder.ts';
 
 const POLL_MS = 20;
 

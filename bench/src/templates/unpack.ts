@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Benchmark } from '../benchmark.ts';
-import { type ContainerPrograms, findContainerPrograms } from '../container-programs.ts';
-import { type Row, toRow, toUnmeasuredRow } from '../row.ts';
+import { type ContainerPrograms, findContainerPrograms } from '../containers/container-programs.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { type Row, toRow, toUnmeasuredRow } from '../report/row.ts';
 import { makeLayers } from './make-layers.ts';
 import { startTemplateService } from './template-service.ts';
 

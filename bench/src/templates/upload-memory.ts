@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import type { Benchmark } from '../benchmark.ts';
-import { toRow } from '../row.ts';
+import type { Benchmark } from '../harness/benchmark.ts';
+import { toRow } from '../report/row.ts';
 import { startTemplateService } from './template-service.ts';
 
 const MIB = 2 ** 20;
