@@ -81,7 +81,8 @@ describe('the pages', () => {
     (page) => {
       const [firstScreen = ''] = readFileSync(page, 'utf8').split(/^## /m);
       expect(firstScreen.replaceAll(/\s+/g, ' ')).toContain(
-        'The default isolation level, `container`, is for code of your own or your team; for hostile code, start with `skerry up --isolation gvisor`.',
+        'The default isolation level, `container`, is for code of your own or your team; for hostile code, start with `skerry up --isolation gvisor`, ' +
+          "or create the sandbox with `isolation: 'gvisor'` (`--isolation gvisor` of `skerry create` and `skerry run`).",
       );
     },
   );

@@ -1373,8 +1373,7 @@ export interface paths {
         head?: never;
         /**
          * Change a template
-         * @description Makes a template public, for every team, or private. A server with one team stores and reports it; its keys use
-         *     every template.
+         * @description Makes a template public, so that keys of every project may use it, or private. Only keys of its own project, or of none, may change it.
          */
         patch: operations["updateTemplate"];
         trace?: never;
@@ -1603,7 +1602,7 @@ export interface components {
             tags?: components["schemas"]["Tag"][];
             /**
              * @deprecated
-             * @description The key decides. Another team than `local` is refused with 400.
+             * @description The key decides. Another team than its project, or `local` for a key of none, is refused with 400.
              */
             teamID?: string;
         } | unknown | unknown;
@@ -1643,7 +1642,7 @@ export interface components {
             memoryMB?: number;
             /**
              * @deprecated
-             * @description The key decides. Another team than `local` is refused with 400.
+             * @description The key decides. Another team than its project, or `local` for a key of none, is refused with 400.
              */
             teamID?: string;
         };
@@ -4886,7 +4885,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Team whose templates to list; the default is the key's own team. An installation has one team, `local`; another one is
+                 * @description Team whose templates to list. A key has one team, its project, or `local` for a key of none, and that is the default; another one is
                  *     refused with 400.
                  * @example local
                  */
@@ -5581,7 +5580,7 @@ export interface operations {
                 /** @description Value of `X-Next-Token` of the previous page. Opaque; a token that this server did not issue is refused with 400. */
                 nextToken?: components["parameters"]["NextToken"];
                 /**
-                 * @description Team whose templates to list; the default is the key's own team. An installation has one team, `local`; another one is
+                 * @description Team whose templates to list. A key has one team, its project, or `local` for a key of none, and that is the default; another one is
                  *     refused with 400.
                  * @example local
                  */
