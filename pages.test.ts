@@ -87,6 +87,18 @@ describe('the pages', () => {
     },
   );
 
+  it('name each class of errors of the SDK in its README', () => {
+    const reports = ['surface.api.md', 'surface-template.api.md'].map((name) =>
+      readFileSync(`packages/sdk/${name}`, 'utf8'),
+    );
+    const classes = reports.flatMap((report) =>
+      [...report.matchAll(/^export class (\w+Error) /gm)].map(([, name = '']) => name),
+    );
+    const readme = readFileSync('packages/sdk/README.md', 'utf8');
+    expect(classes.length).toBeGreaterThan(0);
+    expect(classes.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  });
+
   it('are all listed in llms.txt', () => {
     const listed = linksOf('llms.txt');
     expect(pages.filter((page) => page !== 'llms.txt' && !listed.includes(page))).toEqual([]);
