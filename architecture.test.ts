@@ -113,15 +113,7 @@ const unprinted: Record<string, string> = {
 };
 
 /** Pairs of folders that still import each other. The list may only become shorter. */
-const twoWay: string[] = [
-  'packages <-> scripts',
-  'packages/envd/src/filesystem <-> packages/envd/src/rpc',
-  'packages/envd/src/host <-> packages/envd/src/http',
-  'packages/envd/src/process <-> packages/envd/src/rpc',
-  'packages/images/src/base <-> packages/images/src/oci',
-  'packages/sdk/src/files <-> packages/sdk/src/process',
-  'packages/sdk/src/files <-> packages/sdk/src/transport',
-];
+const twoWay: string[] = ['packages <-> scripts'];
 
 /** Where the architecture says otherwise on purpose. */
 const exempt = [/^packages\/envd\/src\/process\//, /\.test\.ts$/, /\/src\/testing\//, /build\.ts$/];

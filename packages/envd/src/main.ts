@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { agentPort } from '@skerry/contract/directory';
 import { createControlServer } from './host/control.ts';
 import { createHostSockets } from './host/host-sockets.ts';
-import { createHostUsage } from './host/host-usage.ts';
-import { createSandboxLog } from './host/sandbox-log.ts';
+import { createHostUsage } from './host-usage.ts';
 import { listen } from './http/listen.ts';
 import { createPublicServer } from './http/public-server.ts';
 import { createRequestListener } from './http/server.ts';
 import { loadOnce } from './load-once.ts';
 import { createLog } from './log.ts';
+import { createSandboxLog } from './sandbox-log.ts';
 import { createSettingsStore } from './settings.ts';
 import { createUsers } from './system/users.ts';
 
@@ -65,7 +65,12 @@ const trim = (): void => {
 };
 const loadRpc = loadOnce(async () => {
   const startedSeconds = process.uptime();
-  const listener = (await import('./rpc/rpc.ts')).createRpcListener({ settings, users, log, sandboxLog });
+  const listener = (await import('./rpc-listener.ts')).createRpcListener({
+    settings,
+    users,
+    log,
+    sandboxLog,
+  });
   log('calls loaded', { tookMs: Math.round((process.uptime() - startedSeconds) * 1000) });
   setTimeout(trim, TRIM_MS);
   return listener;
@@ -89,7 +94,7 @@ const preloading = setTimeout(preload, PRELOAD_MS);
 const rehearseInStore = async (): Promise<void> => {
   try {
     const [{ createRpcListener }, { rehearse }] = await Promise.all([
-      import('./rpc/rpc.ts'),
+      import('./rpc-listener.ts'),
       import('./host/rehearse.ts'),
     ]);
     // With its own log and process table, so that the later owner sees nothing of it.
@@ -111,8 +116,8 @@ const onInitialized = (): void => {
 };
 // The self-test is in the bundle of the calls: a separate chunk would move shared code out of it and delay
 // the first call.
-const runSelfTest = async (): Promise<void> => (await import('./rpc/rpc.ts')).runSelfTest();
-const endAllWith = async (pid: number): Promise<void> => (await import('./rpc/rpc.ts')).endAllWith(pid);
+const runSelfTest = async (): Promise<void> => (await import('./rpc-listener.ts')).runSelfTest();
+const endAllWith = async (pid: number): Promise<void> => (await import('./rpc-listener.ts')).endAllWith(pid);
 const control = createControlServer({
   ...{ settings, users, usage, log, sandboxLog, onInitialized },
   ...{ runSelfTest, endAllWith },

@@ -1,10 +1,10 @@
 import type { FetchedNode } from './base/add-node.ts';
 import type { BaseContents } from './base/contents.ts';
-import type { OnProgress } from './base/progress.ts';
 import type { TreeDigest } from './base/tree-digest.ts';
 import type { WorkdirConfig } from './base/workdir.ts';
 import type { ImageConfig } from './oci/image-config.ts';
 import type { LayerSink } from './oci/layer-sink.ts';
+import type { OnProgress } from './progress.ts';
 
 /**
  * The tree of one image, which a process of its own makes and changes: nothing that an image contains takes memory or time of

@@ -9,17 +9,17 @@ import {
   toPackHeaders,
 } from '@skerry/contract/agent-control';
 import { notFound } from '@skerry/contract/error';
+import type { HostUsage } from '../host-usage.ts';
 import { createHttpServer } from '../http/listen.ts';
 import { readJson } from '../http/read-json.ts';
 import { replyError } from '../http/reply.ts';
 import { loadOnce } from '../load-once.ts';
 import type { Log } from '../log.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Users } from '../system/users.ts';
-import type { HostUsage } from './host-usage.ts';
 import { parseInitialization } from './initialize.ts';
 import { streamLog } from './log-stream.ts';
-import type { SandboxLog } from './sandbox-log.ts';
 import { tunnel } from './tunnel.ts';
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { LogRequest, LogStreamLine } from '@skerry/contract/agent-control';
-import type { HostUsage } from './host-usage.ts';
-import type { SandboxLog } from './sandbox-log.ts';
+import type { HostUsage } from '../host-usage.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 
 /** Lines that are written in one turn are sent together: the host wakes up once. */
 const BATCH_MS = 100;

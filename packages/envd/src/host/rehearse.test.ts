@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createRpcListener } from '../rpc/rpc.ts';
+import { createRpcListener } from '../rpc-listener.ts';
+import { createSandboxLog } from '../sandbox-log.ts';
 import { createSettingsStore } from '../settings.ts';
 import { createUsers } from '../system/users.ts';
 import { rehearse } from './rehearse.ts';
-import { createSandboxLog } from './sandbox-log.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { HostUsage } from '../host/host-usage.ts';
+import type { HostUsage } from '../host-usage.ts';
 import { replyJson } from './reply.ts';
 
 const MIB = 2 ** 20;

@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Access, parseRequestUrl } from '@skerry/contract/agent-access';
 import { ApiError, notFound, toApiError } from '@skerry/contract/error';
-import type { HostUsage } from '../host/host-usage.ts';
-import type { SandboxLog } from '../host/sandbox-log.ts';
+import type { HostUsage } from '../host-usage.ts';
 import type { Log } from '../log.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 import type { SettingsStore } from '../settings.ts';
 import { fromErrno } from '../system/errno.ts';
 import type { Users } from '../system/users.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LogEvent } from '../host/sandbox-log.ts';
+import type { LogEvent } from '../sandbox-log.ts';
 import { createOutputLog } from './output-log.ts';
 
 const start = () => {

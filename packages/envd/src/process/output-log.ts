@@ -1,4 +1,4 @@
-import type { SandboxLog } from '../host/sandbox-log.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 
 /** Writes what processes print to the log of the sandbox, a bounded amount of all together. */
 export interface OutputLog {

@@ -1,4 +1,4 @@
-import type { SandboxLog } from '../host/sandbox-log.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 import type { ExitStatus } from './exit-status.ts';
 
 /** The process to report, and the logs that get the entries. */

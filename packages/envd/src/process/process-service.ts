@@ -2,9 +2,9 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@conn
 import { ApiError, invalid, unimplemented } from '@skerry/contract/error';
 import { type Process, type ProcessInput, Signal } from '@skerry/envd-client/process';
 import { follow, SILENCE } from '../host/event-queue.ts';
-import type { SandboxLog } from '../host/sandbox-log.ts';
 import { keepaliveMsOf, userOf, whenGone } from '../rpc/context.ts';
 import { isStrict } from '../rpc/strict-client.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { ExitStatus } from './exit-status.ts';
 import { createOutputBudget } from './output/output-budget.ts';

@@ -1,6 +1,6 @@
 import { invalid } from '@skerry/contract/error';
 import { parseEnvVars } from '../host/initialize.ts';
-import type { SandboxLog } from '../host/sandbox-log.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 import type { Settings } from '../settings.ts';
 import { parsePath } from '../system/path.ts';
 import type { User } from '../system/users.ts';

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import type { OnProgress } from '../base/progress.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
 import type { LayerSink } from '../oci/layer-sink.ts';
+import type { OnProgress } from '../progress.ts';
 import type { RequireRoom } from '../room.ts';
 import { findImage } from './find-image.ts';
 import { unpackArchive } from './unpack-archive.ts';

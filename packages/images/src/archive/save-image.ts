@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { findProgram, runProgram } from '../base/run-program.ts';
 import { ImageError } from '../image-error.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
 import { type BlobReference, toArchitecture } from '../oci/image-manifest.ts';
+import { findProgram, runProgram } from '../run-program.ts';
 
 /** The media types of the OCI image specification. */
 const types = {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { findProgram } from './run-program.ts';
+import { findProgram } from '../run-program.ts';
 
 const wanted = /^Acquire::(?:https?::(?:.+::)?Proxy|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])$/i;
 

@@ -1,9 +1,9 @@
 import { access, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keepImage, type MakeImageFile, removeImage, syncFolder, toImagePath } from '../image-file.ts';
+import type { OnProgress } from '../progress.ts';
 import type { BaseContents } from './contents.ts';
 import type { BaseImage, ImageManifest } from './manifest.ts';
-import type { OnProgress } from './progress.ts';
 import { toRecipeDigest } from './recipe.ts';
 
 /** The description of a base image that is a file; the file itself is named by its digest. */

@@ -1,8 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncFolder } from '../image-file.ts';
+import { findProgram, removeTree, runProgram } from '../run-program.ts';
 import type { BaseImage, ImageManifest } from './manifest.ts';
-import { findProgram, removeTree, runProgram } from './run-program.ts';
 
 /** The base image in a folder that has its tree and its manifest. */
 export const toBase = (target: string, { digest, missing }: ImageManifest): BaseImage => ({

@@ -5,6 +5,8 @@ import type { MakeImageFile } from '../image-file.ts';
 import type { OpenTree } from '../image-tree.ts';
 import { pullImage } from '../oci/pull.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
+import type { OnProgress } from '../progress.ts';
+import { removeTree } from '../run-program.ts';
 import { addNode, type FetchedNode, fetchNode } from './add-node.ts';
 import { type Distribution, toDefaultSources } from './apt-sources.ts';
 import { completingPrefix, findBaseFile, publishBaseFile } from './base-file.ts';
@@ -14,9 +16,7 @@ import { buildFromPackages } from './debootstrap.ts';
 import { finishRootfs } from './finish.ts';
 import { type BaseImage, type ImageManifest, type ImageSource, readManifest } from './manifest.ts';
 import type { NpmClient } from './npm-client.ts';
-import type { OnProgress } from './progress.ts';
 import { baseRecipes, toRecipeDigest } from './recipe.ts';
-import { removeTree } from './run-program.ts';
 import { shiftOwners } from './shift-owners.ts';
 import { digestTree, type TreeDigest } from './tree-digest.ts';
 

@@ -1,12 +1,12 @@
 import { mkdir, mkdtemp, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { unfinishedPrefix } from '../image-file.ts';
+import { removeTree } from '../run-program.ts';
 import { replaceBaseFile } from './base-file.ts';
 import { replaceFolder } from './base-folder.ts';
 import type { BaseImageOptions } from './base-image.ts';
 import { type BaseImage, readManifest } from './manifest.ts';
 import { toRecipeDigest } from './recipe.ts';
-import { removeTree } from './run-program.ts';
 
 /** The image that a sandbox has made of an incomplete one. */
 export interface CompletedBase

@@ -2,14 +2,14 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
+import type { OnProgress } from '../progress.ts';
+import { findProgram, runProgram } from '../run-program.ts';
 import { readHostAptOptions } from './apt-options.ts';
 import { type Distribution, parseDistribution, selectHostSources } from './apt-sources.ts';
 import { dpkgOptions } from './debian/dpkg-options.ts';
 import { createInstallProgress } from './install-progress.ts';
 import { addLocales } from './locales.ts';
-import type { OnProgress } from './progress.ts';
 import type { BaseRecipe } from './recipe.ts';
-import { findProgram, runProgram } from './run-program.ts';
 
 /**
  * Debian 12 would install usrmerge, with Perl modules of its own, to merge /usr afterwards; later releases are merged

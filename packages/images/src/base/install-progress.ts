@@ -1,4 +1,4 @@
-import type { OnProgress } from './progress.ts';
+import type { OnProgress } from '../progress.ts';
 
 interface Step {
   /** Of the line of mmdebstrap's output with which it starts. */

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
+import { runProgram } from '../run-program.ts';
 import type { NpmPackage } from './node-packages.ts';
-import { runProgram } from './run-program.ts';
 
 /** The npm of this host, which knows its registry, its proxies and its credentials. */
 export interface NpmClient {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { OnProgress } from '../base/progress.ts';
+import type { OnProgress } from '../progress.ts';
 import { createLayerSink } from './layer-sink.ts';
 import { pullImage } from './pull.ts';
 import { type LoopbackRegistry, startLoopbackRegistry } from './testing/loopback-registry.ts';

@@ -1,5 +1,5 @@
-import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
+import type { OnProgress } from '../progress.ts';
 import { fetchAhead } from './fetch-ahead.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';

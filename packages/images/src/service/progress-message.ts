@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Progress } from '../base/progress.ts';
 import * as wire from '../gen/skerry/images/v1/images_pb.ts';
+import type { Progress } from '../progress.ts';
 
 const phases: Record<Progress['phase'], wire.Phase> = {
   wait: wire.Phase.WAIT,

@@ -1,5 +1,5 @@
-import type { OnProgress } from '../base/progress.ts';
 import type { Progress } from '../gen/skerry/images/v1/images_pb.ts';
+import type { OnProgress } from '../progress.ts';
 import { fromConnectError } from './failure.ts';
 import { toProgress } from './progress-message.ts';
 

@@ -1,7 +1,7 @@
 import { EventEmitter, on } from 'node:events';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { OnProgress, Progress } from '../base/progress.ts';
 import type { ProgressSchema } from '../gen/skerry/images/v1/images_pb.ts';
+import type { OnProgress, Progress } from '../progress.ts';
 import { toConnectError } from './failure.ts';
 import { toProgressMessage } from './progress-message.ts';
 

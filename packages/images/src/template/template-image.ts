@@ -1,8 +1,6 @@
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { saveImage } from '../archive/save-image.ts';
-import type { OnProgress } from '../base/progress.ts';
-import { removeTree } from '../base/run-program.ts';
 import {
   type ImageForm,
   imageSuffix,
@@ -19,7 +17,9 @@ import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import { isEmptyImage } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
+import type { OnProgress } from '../progress.ts';
 import { type ReadSpareRoom, type RequireRoom, toRequireRoom } from '../room.ts';
+import { removeTree } from '../run-program.ts';
 
 export interface TemplateImageOptions {
   /** The folder of all images of templates; made when missing. */

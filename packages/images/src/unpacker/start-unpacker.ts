@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises';
-import type { OnProgress } from '../base/progress.ts';
 import { ImageError, isImageErrorCode } from '../image-error.ts';
 import type { ImageTree, OpenTreeOptions } from '../image-tree.ts';
 import { createVerifier } from '../oci/verified-blob.ts';
+import type { OnProgress } from '../progress.ts';
 import type { TreeCall, TreeReply } from './tree-call.ts';
 import { defaultLimits, startUnpackerProcess, type UnpackerLimits } from './unpacker-process.ts';
 

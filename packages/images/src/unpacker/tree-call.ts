@@ -1,10 +1,10 @@
 import type { FetchedNode } from '../base/add-node.ts';
 import type { BaseContents } from '../base/contents.ts';
-import type { Progress } from '../base/progress.ts';
 import type { WorkdirConfig } from '../base/workdir.ts';
 import type { ImageErrorCode } from '../image-error.ts';
 import type { LoadedArchive } from '../image-tree.ts';
 import type { LayerDescriptor } from '../oci/image-manifest.ts';
+import type { Progress } from '../progress.ts';
 
 /**
  * What the unpacker is told to do, one at a time, as a line of JSON on its stdin. The bytes of the layer follow `addLayer`, as many as the

@@ -1,8 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
-import { findProgram, programEnvironment, toBound, toNamespaces } from '../base/run-program.ts';
 import { ImageError } from '../image-error.ts';
+import { findProgram, programEnvironment, toBound, toNamespaces } from '../run-program.ts';
 
 /** What unpacking one image may take. */
 export interface UnpackerLimits {

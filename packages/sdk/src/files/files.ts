@@ -1,8 +1,8 @@
 import { SandboxError } from '../errors.ts';
 import { startListening } from '../process/listening.ts';
 import { type Agent, type AgentCallOptions, toUserHeader } from '../transport/agent.ts';
+import { keepaliveHeader, openStream } from '../transport/event-stream.ts';
 import { type EntryInfo, toEntryInfo } from './entry-info.ts';
-import { keepaliveHeader, openStream } from './event-stream.ts';
 import {
   composeFile,
   type FileData,

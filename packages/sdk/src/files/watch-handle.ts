@@ -6,9 +6,9 @@ import {
 import { toSandboxError } from '../errors.ts';
 import type { Listening } from '../process/listening.ts';
 import type { Agent } from '../transport/agent.ts';
+import { type EventStream, explainLostStream } from '../transport/event-stream.ts';
 import { type AttemptLimits, reconnect, withinSilence } from '../transport/reconnect.ts';
 import { type EntryInfo, toEntryInfo } from './entry-info.ts';
-import { type EventStream, explainLostStream } from './event-stream.ts';
 
 /** The kind of change. A move inside a watched directory is `rename` of the old name and `create` of the new one. */
 export type FileChange = 'create' | 'write' | 'remove' | 'rename' | 'chmod';

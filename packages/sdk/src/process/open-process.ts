@@ -1,7 +1,7 @@
 import type { ProcessEvent } from '@skerry/envd-client/process';
 import { toSandboxError } from '../errors.ts';
-import { type EventStream, keepaliveHeader, openStream } from '../files/event-stream.ts';
 import { type Agent, toUserHeader } from '../transport/agent.ts';
+import { type EventStream, keepaliveHeader, openStream } from '../transport/event-stream.ts';
 
 interface Message {
   event?: ProcessEvent | undefined;

@@ -1,6 +1,6 @@
 import type { ProcessEvent_DataEvent, ProcessEvent_EndEvent } from '@skerry/envd-client/process';
-import { explainLostStream } from '../files/event-stream.ts';
 import type { Agent } from '../transport/agent.ts';
+import { explainLostStream } from '../transport/event-stream.ts';
 import { type AttemptLimits, reconnect, withinSilence } from '../transport/reconnect.ts';
 import { attachProcess, type OpenedProcess } from './open-process.ts';
 import { type LostOutput, OutputLostError } from './output-lost-error.ts';

@@ -1,8 +1,8 @@
 import type { ProcessEvent_EndEvent } from '@skerry/envd-client/process';
 import { toSandboxError } from '../errors.ts';
-import { explainLostStream } from '../files/event-stream.ts';
 import type { Agent } from '../transport/agent.ts';
 import type { CallOptions } from '../transport/call.ts';
+import { explainLostStream } from '../transport/event-stream.ts';
 import { type CommandResult, toResult } from './command-result.ts';
 import type { ListenedProcess } from './listen-to-process.ts';
 import type { LostOutput } from './output-lost-error.ts';

@@ -1,6 +1,6 @@
 import { type SandboxError, toSandboxError } from '../errors.ts';
-import { explainLostStream, keepaliveHeader } from '../files/event-stream.ts';
 import type { Agent } from './agent.ts';
+import { explainLostStream, keepaliveHeader } from './event-stream.ts';
 
 /** The timeout of one attempt. */
 export interface AttemptLimits {

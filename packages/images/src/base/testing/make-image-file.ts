@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { MakeImageFile } from '../../image-file.ts';
-import { findProgram, runProgram } from '../run-program.ts';
+import { findProgram, runProgram } from '../../run-program.ts';
 
 /** For tests: a file system of 16 MiB, without what the runtime adds for size and durability. */
 export const makeImageFile: MakeImageFile = async ({ folder, path, signal }) => {

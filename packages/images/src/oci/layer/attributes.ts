@@ -1,5 +1,5 @@
-import { findProgram, runProgram } from '../../base/run-program.ts';
 import { ImageError } from '../../image-error.ts';
+import { findProgram, runProgram } from '../../run-program.ts';
 import type { AttributesByPath } from './layer.ts';
 
 /**

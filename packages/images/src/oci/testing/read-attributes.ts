@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { findProgram } from '../../base/run-program.ts';
+import { findProgram } from '../../run-program.ts';
 
 /** The names of the attributes of a file → their values, as getfattr writes them. */
 export function readAttributes(path: string): Record<string, string> {

@@ -1,4 +1,4 @@
-import './workarounds/native-base64.ts';
+import './rpc/workarounds/native-base64.ts';
 import type { RequestListener } from 'node:http';
 import {
   type ConnectError,
@@ -9,27 +9,27 @@ import {
 } from '@connectrpc/connect';
 import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
-import { withLargeListing } from '../filesystem/large-listing.ts';
-import { createLateFilesystem } from '../filesystem/late-filesystem.ts';
-import type { SandboxLog } from '../host/sandbox-log.ts';
-import { basicUserOf } from '../http/auth.ts';
-import { dropUnread } from '../http/unread-body.ts';
-import { loadOnce } from '../load-once.ts';
-import type { Log } from '../log.ts';
-import { createProcessService } from '../process/process-service.ts';
-import type { SettingsStore } from '../settings.ts';
-import type { Users } from '../system/users.ts';
-import { blameCaller, IS_OURS, withBlame } from './blame.ts';
-import { USER } from './context.ts';
-import { toConnectError } from './error.ts';
-import { lateGzip } from './late-gzip.ts';
-import { createNodeListener } from './node-listener.ts';
-import { checkRpcRequest } from './request.ts';
-import { usePlainHeaders } from './workarounds/plain-headers.ts';
-import { createSizeEncoder } from './workarounds/size-encoder.ts';
+import { withLargeListing } from './filesystem/large-listing.ts';
+import { createLateFilesystem } from './filesystem/late-filesystem.ts';
+import { createSizeEncoder } from './filesystem/workarounds/size-encoder.ts';
+import { basicUserOf } from './http/auth.ts';
+import { dropUnread } from './http/unread-body.ts';
+import { loadOnce } from './load-once.ts';
+import type { Log } from './log.ts';
+import { createProcessService } from './process/process-service.ts';
+import { blameCaller, IS_OURS, withBlame } from './rpc/blame.ts';
+import { USER } from './rpc/context.ts';
+import { toConnectError } from './rpc/error.ts';
+import { lateGzip } from './rpc/late-gzip.ts';
+import { createNodeListener } from './rpc/node-listener.ts';
+import { checkRpcRequest } from './rpc/request.ts';
+import { usePlainHeaders } from './rpc/workarounds/plain-headers.ts';
+import type { SandboxLog } from './sandbox-log.ts';
+import type { SettingsStore } from './settings.ts';
+import type { Users } from './system/users.ts';
 
-export { endAllWith } from '../process/end-all.ts';
-export { runSelfTest } from '../process/self-test.ts';
+export { endAllWith } from './process/end-all.ts';
+export { runSelfTest } from './process/self-test.ts';
 
 usePlainHeaders();
 
@@ -95,7 +95,7 @@ export const createRpcListener = (options: {
   });
   router.service(Process, createProcessService({ settings, log: sandboxLog }));
   const loadFilesystem = loadOnce(async () =>
-    (await import('../filesystem/filesystem-service.ts')).createFilesystemService({ settings, users }),
+    (await import('./filesystem/filesystem-service.ts')).createFilesystemService({ settings, users }),
   );
   router.service(Filesystem, createLateFilesystem(loadFilesystem), {
     // Repeat the options here: connect-es turns on what the options of a service leave out.

@@ -5,10 +5,10 @@
  * options for JSON on to the encoder, of which its types do not say that it may be replaced.
  * Source: https://github.com/connectrpc/connect-es/blob/main/packages/connect/src/protocol/create-method-serialization-lookup.ts
  * When it no longer fits: Sizes are strings, which all generated clients accept as well.
- * Test: ../../filesystem/filesystem-service.test.ts
+ * Test: ../filesystem-service.test.ts
  */
 import type { JsonValue } from '@bufbuild/protobuf';
-import { useNumericSizes } from '../../filesystem/numeric-sizes.ts';
+import { useNumericSizes } from '../numeric-sizes.ts';
 
 /** Encodes JSON of the filesystem service, with sizes as numbers. */
 export const createSizeEncoder = () => {

@@ -1,7 +1,7 @@
 import { SandboxError, toSandboxError } from '../errors.ts';
-import type { Agent } from '../transport/agent.ts';
-import { type CallOptions, startCall } from '../transport/call.ts';
-import { fromConnect } from '../transport/from-connect.ts';
+import type { Agent } from './agent.ts';
+import { type CallOptions, startCall } from './call.ts';
+import { fromConnect } from './from-connect.ts';
 
 export interface EventStream<M> {
   /** The first message. */
