@@ -16,7 +16,7 @@ import { createRunsc } from './gvisor/runsc.ts';
 import type { HostBackend, RootlessOptions } from './host-backend.ts';
 import { createLevelOpening, type LaterLevels } from './level-opening.ts';
 import { levels } from './levels.ts';
-import type { LaterLevel, LevelHost, LevelPrograms, OpenedLevel } from './opened-levels.ts';
+import type { LevelHost, LevelPrograms, OpenedLevel, TryLevel } from './opened-levels.ts';
 import { createRootBackend } from './root-backend.ts';
 import { createRootlessBackend } from './rootless-backend.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
@@ -37,14 +37,13 @@ export const readHost = (
     dataDir: string;
     stateDir?: string | undefined;
     levels?: readonly IsolationLevel[] | undefined;
-    laterLevels?: LaterLevels | undefined;
     level?: IsolationLevel | undefined;
     minimumLevel?: IsolationLevel | undefined;
     rootless?: RootlessOptions | undefined;
-    proveMemory?: (level: IsolationLevel, later: LaterLevel) => Promise<boolean>;
+    later?: { levels: LaterLevels; tryLevel: TryLevel } | undefined;
   },
 ): OciHost => {
-  const { dataDir, stateDir, ociRuntime, runscPath, laterLevels = {}, rootless } = options;
+  const { dataDir, stateDir, ociRuntime, runscPath, later, rootless } = options;
   const { level: defaultLevel = runscPath ? 'gvisor' : 'container' } = options;
   const { levels: mayOpen = isolationLevels, minimumLevel = defaultLevel } = options;
   const backend = rootless ? createRootlessBackend({ dataDir, rootless }) : createRootBackend({ dataDir });
@@ -63,20 +62,22 @@ export const readHost = (
     };
   };
   const opened: Partial<Record<IsolationLevel, OpenedLevel>> = {};
-  const openWith = (level: IsolationLevel, programs: LevelPrograms): void => {
+  const openWith = (level: IsolationLevel, programs: LevelPrograms): OpenedLevel | undefined => {
     const runtime = findRuntime[level](backend, programs);
-    if (runtime) opened[level] = open(runtime, programs);
+    return runtime && open(runtime, programs);
   };
-  for (const level of mayOpen) openWith(level, options);
+  for (const level of mayOpen) {
+    const found = openWith(level, options);
+    if (found) opened[level] = found;
+  }
   if (opened[defaultLevel] === undefined) throw new RuntimeError('unsupported', missing[defaultLevel](names));
-  const { proveMemory = async () => false } = options;
   return {
     ...backend,
     dataDir,
     stateDir,
     levels: opened,
-    runsLevel: (level) => opened[level] !== undefined || laterLevels[level] !== undefined,
-    openLevel: createLevelOpening({ laterLevels, opened, openWith, proveMemory }),
+    runsLevel: (level) => opened[level] !== undefined || later?.levels[level] !== undefined,
+    openLevel: later ? createLevelOpening({ ...later, opened, openWith }) : async () => {},
     defaultLevel,
     minimumLevel,
     allowance: readHostAllowance(),

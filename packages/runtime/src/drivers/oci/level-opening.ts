@@ -1,36 +1,38 @@
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { isRuntimeError, RuntimeError } from '../../error.ts';
-import type { LaterLevel, LevelPrograms, OpenedLevel } from './opened-levels.ts';
+import type { LaterLevel, LevelPrograms, OpenedLevel, TryLevel } from './opened-levels.ts';
 
 export type LaterLevels = Readonly<Partial<Record<IsolationLevel, LaterLevel>>>;
 
 /**
- * Returns the function that opens a level of `laterLevels` at its first use; concurrent callers share one opening. The level is in `opened`
- * while its memory is proved, so that the proof can start a sandbox.
+ * Returns the function that opens a later level at its first use; concurrent callers share one opening. The level is added to
+ * `opened` when its programs have been tried, so that no other caller uses what is not proved.
  */
 export const createLevelOpening = ({
-  laterLevels,
+  levels,
   opened,
   openWith,
-  proveMemory,
+  tryLevel,
 }: {
-  laterLevels: LaterLevels;
+  levels: LaterLevels;
   opened: Partial<Record<IsolationLevel, OpenedLevel>>;
-  openWith: (level: IsolationLevel, programs: LevelPrograms) => void;
-  proveMemory: (level: IsolationLevel, later: LaterLevel) => Promise<boolean>;
+  openWith: (level: IsolationLevel, programs: LevelPrograms) => OpenedLevel | undefined;
+  tryLevel: TryLevel;
 }): ((level: IsolationLevel) => Promise<void>) => {
   const running = new Map<IsolationLevel, Promise<void>>();
 
+  const requireLevel = (level: IsolationLevel, programs: LevelPrograms): OpenedLevel => {
+    const found = openWith(level, programs);
+    if (found === undefined) throw new RuntimeError('unsupported', 'no program starts its sandboxes');
+    return found;
+  };
+
   const open = async (level: IsolationLevel): Promise<void> => {
-    const later = laterLevels[level];
+    const later = levels[level];
     if (later === undefined || opened[level] !== undefined) return;
     try {
-      const programs = await later.open();
-      openWith(level, programs);
-      if (opened[level] === undefined)
-        throw new RuntimeError('unsupported', 'no program starts its sandboxes');
-      if (later.keepsMemory && !(await proveMemory(level, later)))
-        openWith(level, { ...programs, criuDir: undefined, keepsMemory: false });
+      const programs = await later.open((tried, use) => tryLevel(level, requireLevel(level, tried), use));
+      opened[level] = requireLevel(level, programs);
     } catch (error) {
       const code = isRuntimeError(error) ? error.code : 'unsupported';
       const reason = error instanceof Error ? error.message : String(error);

@@ -16,12 +16,12 @@ import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { restoreSandbox } from './criu/restore-run.ts';
 import { exportSnapshot, sweepExports } from './export-image.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
-import { readHost } from './host.ts';
+import { type OciHost, readHost } from './host.ts';
 import type { RootlessOptions } from './host-backend.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import type { LaterLevels } from './level-opening.ts';
 import { levels } from './levels.ts';
-import { type LevelPrograms, type OpenedLevel, openedLevel } from './opened-levels.ts';
+import { type LevelPrograms, type OpenedLevel, openedLevel, type TryLevel } from './opened-levels.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import { createSnapshotCopies } from './snapshots/blob-copies/snapshot-copies.ts';
@@ -79,7 +79,7 @@ const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '--v8-pool-size=1', 
  * @throws RuntimeError `unsupported` when this host has no OCI runtime for the default level
  */
 export const createOci = (options: OciOptions): OciDriver => {
-  const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 60_000 } = options;
+  const { dataDir } = options;
   // These characters would end a mount option and begin another.
   if (!isAbsolute(dataDir) || /[,:\\\s]/.test(dataDir)) {
     throw new RuntimeError(
@@ -87,23 +87,30 @@ export const createOci = (options: OciOptions): OciDriver => {
       'the data folder must be an absolute path without comma, colon, backslash, space',
     );
   }
-  /** The sandboxes of proofs of memory, which no list has: their caller ends them. */
-  const proofs = new Set<string>();
-  const host = readHost({
-    ...options,
-    proveMemory: async (level, later) => {
-      const view = toLevelView(driver, level, `oci-${host.levels[level]?.runtime.name}`);
-      const create: Runtime['create'] = (spec, how) => {
-        proofs.add(spec.id);
-        return view.create(spec, how);
-      };
-      try {
-        return await later.prove({ ...view, create });
-      } finally {
-        proofs.clear();
-      }
-    },
-  });
+  /** The test sandboxes of levels that open, which no list has: what tries the level ends them. */
+  const hidden = new Set<string>();
+  const tryLevel: TryLevel = (level, opened, use) => {
+    const levelHost = {
+      levels: { ...host.levels, [level]: opened },
+      defaultLevel: level,
+      minimumLevel: level,
+    };
+    const trial = openDriver({ ...host, ...levelHost }, { ...options, laterLevels: {} }, new Set());
+    const create: Runtime['create'] = async (spec, how) => {
+      hidden.add(spec.id);
+      return trial.create(spec, how);
+    };
+    return use({ ...trial, create }).finally(() => hidden.clear());
+  };
+  const { laterLevels } = options;
+  const host = readHost({ ...options, later: laterLevels && { levels: laterLevels, tryLevel } });
+  sweepExports(dataDir);
+  return openDriver(host, options, hidden);
+};
+
+/** Returns the driver over a host. `hidden` has the ids of sandboxes that it neither lists nor counts. */
+const openDriver = (host: OciHost, options: OciOptions, hidden: ReadonlySet<string>): OciDriver => {
+  const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 60_000 } = options;
   const { runtime, ...opened } = openedLevel(host, levels[host.defaultLevel].recorded);
   const toKept = (memory: boolean): Kept => ({
     pause: { memory, filesystem: true },
@@ -134,7 +141,6 @@ export const createOci = (options: OciOptions): OciDriver => {
     network: true,
     limits: host.limits,
   };
-  sweepExports(dataDir);
   const adopt = createAdopter(host);
   const known = new Map<string, OciInstance>();
   const finding = new Map<string, Promise<Run>>();
@@ -189,7 +195,7 @@ export const createOci = (options: OciOptions): OciDriver => {
 
   const readSandboxes = async (): Promise<string[]> => {
     try {
-      return (await readdir(toSandboxesDir(dataDir))).filter((id) => !proofs.has(id));
+      return (await readdir(toSandboxesDir(dataDir))).filter((id) => !hidden.has(id));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
@@ -241,7 +247,7 @@ export const createOci = (options: OciOptions): OciDriver => {
     }
   };
 
-  const driver: OciDriver = {
+  return {
     name: `oci-${runtime.name}`,
     features,
     create: async (spec, { signal } = {}) => {
@@ -300,16 +306,7 @@ export const createOci = (options: OciOptions): OciDriver => {
       await host.roots.close();
     },
   };
-  return driver;
 };
-
-/** Returns the runtime with another default level. */
-const toLevelView = (runtime: OciDriver, level: IsolationLevel, name: string): Runtime => ({
-  ...runtime,
-  name,
-  features: { ...runtime.features, level, ...runtime.features.levels[level] },
-  create: (spec, how) => runtime.create({ ...spec, isolation: level }, how),
-});
 
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(

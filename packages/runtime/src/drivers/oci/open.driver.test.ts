@@ -1,12 +1,14 @@
 import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { prepareCriu } from './criu/prepare-criu.ts';
 import { prepareRunsc } from './gvisor/prepare-runsc.ts';
 import { type OciSettings, openOci } from './open.ts';
 import { hasLevelWorked } from './probes/level-obstacle.ts';
 import { useOci } from './testing/oci-fixture.ts';
+import { runWithReplacedPrograms } from './testing/run-with-replaced-programs.ts';
 
 const oci = useOci({ name: 'open', memory: true });
 
@@ -93,6 +95,26 @@ it('a level whose programs cannot be used refuses each create with the reason, a
   } finally {
     await close();
   }
+});
+
+it('a level container that is not the default chooses the OCI runtime that starts a sandbox here', async () => {
+  const module = fileURLToPath(new URL('./open.ts', import.meta.url));
+  const { dataDir, agentDir, stateDir, rootfs } = oci;
+  const settings = { level: 'gvisor', minimumLevel: 'container', programsDir: '/var/cache/skerry' };
+  const spec = { id: oci.toId(), rootfs, ...oci.settings, isolation: 'container' };
+  const output = await runWithReplacedPrograms(
+    { crun: '/bin/false' },
+    `import { openOci } from ${JSON.stringify(module)};
+    const where = { ...${JSON.stringify({ dataDir, agentDir, stateDir })}, startsNone: false };
+    const { runtime, close } = await openOci(${JSON.stringify(settings)}, where);
+    const made = await runtime.create(${JSON.stringify(spec)});
+    const { isolation } = made;
+    await made.stop();
+    const left = (await Array.fromAsync(runtime.list())).length;
+    await close();
+    console.log(JSON.stringify({ isolation, left }));`,
+  );
+  expect(JSON.parse(output)).toEqual({ isolation: 'container', left: 0 });
 });
 
 it('no level below the minimum is offered', async () => {

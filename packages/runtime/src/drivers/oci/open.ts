@@ -15,9 +15,10 @@ import { ensureMemoryProof } from './criu/prove-memory.ts';
 import { prepareRunsc } from './gvisor/prepare-runsc.ts';
 import type { RootlessOptions } from './host-backend.ts';
 import { createOci, type OciOptions } from './oci.ts';
-import type { LaterLevel, LevelPrograms } from './opened-levels.ts';
+import type { LaterLevel, LevelPrograms, TryPrograms } from './opened-levels.ts';
 import { findLevelObstacle } from './probes/level-obstacle.ts';
 import { toSurroundings } from './rootless-backend.ts';
+import { createTrial } from './trial.ts';
 
 /** Plain data that the server sends to the helper. */
 export interface OciSettings {
@@ -61,7 +62,10 @@ export const openOci = async (settings: OciSettings, environment: OciEnvironment
   };
   const surroundings = toSurroundings(rootless);
   const opening: Opening = { settings, startsNone, signal };
-  const programs = await openLevel(level, options, opening);
+  const programs = await openLevel(level, {
+    ...{ ...opening, options },
+    tryPrograms: createTrial({ ...options, level, levels: [level] }),
+  });
   const others = startsNone ? [] : isolationLevels.filter((one) => one !== level);
   const runtime = createOci({
     ...{ ...options, ...programs, level, minimumLevel, levels: [level] },
@@ -93,6 +97,12 @@ interface Opening {
   signal: AbortSignal | undefined;
 }
 
+/** Where the programs of a level are tried. */
+interface Trial {
+  options: Pick<OciOptions, 'dataDir' | 'rootless'>;
+  tryPrograms: TryPrograms;
+}
+
 /** Level → function that fetches the programs which start its sandboxes, where this host lacks them. */
 const startPrograms: Record<
   IsolationLevel,
@@ -104,39 +114,34 @@ const startPrograms: Record<
   }),
 };
 
+/** Finds the programs of a level, proves that they keep memory, and chooses the OCI runtime by trying. */
 const openLevel = async (
   level: IsolationLevel,
-  place: OciOptions,
-  { settings, startsNone, signal }: Opening,
+  { settings, startsNone, signal, options, tryPrograms }: Opening & Trial,
 ): Promise<LevelPrograms> => {
   const programs = await startPrograms[level](settings, signal);
-  const options: OciOptions = { ...place, ...programs, level, levels: [level] };
-  const memory = settings.keepsMemory ? await findMemory(options, { settings, signal }) : {};
+  const { dataDir, rootless } = options;
+  const memory = settings.keepsMemory
+    ? await findMemory(programs, { settings, signal, options, tryPrograms })
+    : {};
   // A proof of kept memory has started a sandbox; a rootless namespace and gVisor have one OCI runtime only.
   const isSettled =
-    startsNone || [memory.criuDir, place.rootless, options.runscPath].some((one) => one !== undefined);
-  const ociRuntime = isSettled ? undefined : await chooseRuntime(options, reportRefusal);
+    startsNone || [memory.criuDir, rootless, programs.runscPath].some((one) => one !== undefined);
+  const trial = { dataDir, tryPrograms, onRefusal: reportRefusal };
+  const ociRuntime = isSettled ? undefined : await chooseRuntime(trial);
   return { ...programs, ...memory, ...(ociRuntime && { ociRuntime }) };
 };
 
 /** Returns how a level that is not the default opens; undefined when something shows beforehand that it does not start here. */
 const toLaterLevel = (
   level: IsolationLevel,
-  { dataDir, rootless }: OciOptions,
-  { settings, signal }: Opening,
+  options: OciOptions,
+  opening: Opening,
 ): LaterLevel | undefined => {
-  if (findLevelObstacle(level, { rootless: rootless !== undefined }) !== undefined) return undefined;
-  let support: MemorySupport | undefined;
+  if (findLevelObstacle(level, { rootless: options.rootless !== undefined }) !== undefined) return undefined;
   return {
-    keepsMemory: settings.keepsMemory === true,
-    open: async () => {
-      const programs = await startPrograms[level](settings, signal);
-      support = settings.keepsMemory
-        ? await findSupport({ ...programs, rootless }, { settings, signal })
-        : undefined;
-      return { ...programs, ...support?.settings };
-    },
-    prove: async (runtime) => support !== undefined && isMemoryKept(runtime, { dataDir, support, signal }),
+    keepsMemory: opening.settings.keepsMemory === true,
+    open: (tryPrograms) => openLevel(level, { ...opening, options, tryPrograms }),
   };
 };
 
@@ -200,19 +205,15 @@ const reportNoMemory = (error: unknown): void => console.error('memory of sandbo
 
 /** Returns the settings that keep memory on this host; none, with the reason on stderr, where that fails. */
 const findMemory = async (
-  options: OciOptions,
-  request: { settings: OciSettings; signal: AbortSignal | undefined },
+  programs: Pick<LevelPrograms, 'runscPath'>,
+  { settings, signal, options: { dataDir, rootless }, tryPrograms }: Omit<Opening, 'startsNone'> & Trial,
 ): Promise<MemorySupport['settings']> => {
-  const support = await findSupport(options, request);
+  const support = await findSupport({ ...programs, rootless }, { settings, signal });
   if (support === undefined) return {};
-  const { dataDir } = options;
-  const { signal } = request;
-  const runtime = createOci({ ...options, ...support.settings });
-  try {
-    return (await isMemoryKept(runtime, { dataDir, support, signal })) ? support.settings : {};
-  } finally {
-    await runtime.close();
-  }
+  const isKept = await tryPrograms({ ...programs, ...support.settings }, (runtime) =>
+    isMemoryKept(runtime, { dataDir, support, signal }),
+  );
+  return isKept ? support.settings : {};
 };
 
 /** Proves that memory is kept; where that fails, the reason is on stderr. */

@@ -31,14 +31,22 @@ export interface LevelPrograms {
   keepsMemory?: boolean | undefined;
 }
 
+/** Calls `use` with a runtime that starts test sandboxes of a level with these programs; `use` ends them. Resolves with its result. */
+export type TryPrograms = <T>(programs: LevelPrograms, use: (runtime: Runtime) => Promise<T>) => Promise<T>;
+
+/** Calls `use` with a runtime that starts test sandboxes of a level which other callers cannot use yet; `use` ends them. */
+export type TryLevel = <T>(
+  level: IsolationLevel,
+  opened: OpenedLevel,
+  use: (runtime: Runtime) => Promise<T>,
+) => Promise<T>;
+
 /** A level that opens at its first use, so that a server need not wait for its programs at the start. */
 export interface LaterLevel {
   /** Whether its sandboxes should keep their memory. */
   keepsMemory: boolean;
-  /** Fetches the programs. Rejects with the reason why no sandbox of the level starts here. */
-  open(): Promise<LevelPrograms>;
-  /** Resolves with whether memory is kept. The default level of this runtime is the opened one. */
-  prove(runtime: Runtime): Promise<boolean>;
+  /** Fetches the programs, and tries them. Rejects with the reason why no sandbox of the level starts here. */
+  open(tryPrograms: TryPrograms): Promise<LevelPrograms>;
 }
 
 export interface LevelHost {

@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { prepareSuiteAgent } from '../../../suite/agent.ts';
+import { runWithReplacedPrograms } from '../testing/run-with-replaced-programs.ts';
+import { createTrial } from '../trial.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 
 let dir: string;
@@ -29,30 +29,34 @@ const chooseWithout = async (
   dataDir: string,
   replaced: Record<string, string> = {},
 ): Promise<{ name?: string; refused: string[] }> => {
-  const module = fileURLToPath(new URL('./choose-runtime.ts', import.meta.url));
-  const script = `import { chooseRuntime } from ${JSON.stringify(module)};
+  const toModule = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
+  const script = `import { chooseRuntime } from ${toModule('./choose-runtime.ts')};
+    import { createTrial } from ${toModule('../trial.ts')};
     const refused = [];
-    const name = await chooseRuntime(${JSON.stringify({ dataDir, agentDir })}, (program) => refused.push(program));
+    const tryPrograms = createTrial(${JSON.stringify({ dataDir, agentDir })});
+    const onRefusal = (program) => refused.push(program);
+    const name = await chooseRuntime({ dataDir: ${JSON.stringify(dataDir)}, tryPrograms, onRefusal });
     console.log(JSON.stringify({ name, refused }));`;
   const places = { ...Object.fromEntries(refusing.map((name) => [name, '/bin/false'])), ...replaced };
-  const hide = Object.entries(places).map(([name, path]) => `mount --bind ${path} $(command -v ${name})`);
-  const args = ['--mount', '--propagation', 'private', 'sh', '-c', `${hide.join('; ')}; exec "$@"`, 'sh'];
-  const node = [process.execPath, '--input-type=module-typescript', '-e', script];
-  const { stdout } = await promisify(execFile)('unshare', [...args, ...node]);
-  return JSON.parse(stdout) as { name?: string; refused: string[] };
+  return JSON.parse(await runWithReplacedPrograms(places, script)) as { name?: string; refused: string[] };
 };
 
 describe('the choice of an OCI runtime', () => {
   it('is crun, tried once for each kernel and program, without leaving a sandbox', async () => {
     const dataDir = await makeDataDir('crun');
     const refused: string[] = [];
-    const choose = () => chooseRuntime({ dataDir, agentDir }, (name) => refused.push(name));
-    expect(await choose()).toBe('crun');
+    const choose = (agent: string) =>
+      chooseRuntime({
+        dataDir,
+        tryPrograms: createTrial({ dataDir, agentDir: agent }),
+        onRefusal: (name) => refused.push(name),
+      });
+    expect(await choose(agentDir)).toBe('crun');
     expect(await readdir(join(dataDir, 'sandboxes'))).toEqual([]);
     const proof = await readFile(join(dataDir, 'run/oci-proof.json'), 'utf8');
     expect(proof).toContain('crun');
     // Pass an agent that cannot start: only an earlier proof makes this succeed.
-    expect(await chooseRuntime({ dataDir, agentDir: join(dir, 'none') }, () => undefined)).toBe('crun');
+    expect(await choose(join(dir, 'none'))).toBe('crun');
     expect(refused).toEqual([]);
   });
 

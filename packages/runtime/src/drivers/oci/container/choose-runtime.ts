@@ -2,7 +2,8 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { CLOSED_NETWORK } from '../../../network/policy.ts';
-import { createOci, type OciOptions } from '../oci.ts';
+import type { Runtime } from '../../../runtime.ts';
+import type { TryPrograms } from '../opened-levels.ts';
 import type { OciRuntimeName } from './oci-runtime.ts';
 
 const MIB = 2 ** 20;
@@ -13,11 +14,16 @@ const MIB = 2 ** 20;
  * installed: then each start reports why. A proof is kept in the data folder, and valid for the same program on the
  * same kernel.
  */
-export const chooseRuntime = async (
-  options: OciOptions,
-  onRefusal: (name: OciRuntimeName, reason: unknown) => void,
-): Promise<OciRuntimeName | undefined> => {
-  const path = `${options.dataDir}/run/oci-proof.json`;
+export const chooseRuntime = async ({
+  dataDir,
+  tryPrograms,
+  onRefusal,
+}: {
+  dataDir: string;
+  tryPrograms: TryPrograms;
+  onRefusal: (name: OciRuntimeName, reason: unknown) => void;
+}): Promise<OciRuntimeName | undefined> => {
+  const path = `${dataDir}/run/oci-proof.json`;
   const kept = await readFile(path, 'utf8').catch(() => '');
   for (const name of ['crun', 'runc'] as const) {
     const program = findProgram(name);
@@ -26,7 +32,7 @@ export const chooseRuntime = async (
     const proof = JSON.stringify({ kernel: [release(), version()], program: [program, size, mtimeMs] });
     if (kept === proof) return name;
     try {
-      await proveStart({ ...options, ociRuntime: name });
+      await tryPrograms({ ociRuntime: name }, (runtime) => proveStart(runtime, { dataDir }));
     } catch (error) {
       onRefusal(name, error);
       continue;
@@ -39,16 +45,11 @@ export const chooseRuntime = async (
 };
 
 /** Rejects with the failure. Nothing of the sandbox is left. */
-const proveStart = async (options: OciOptions): Promise<void> => {
-  const rootfs = `${options.dataDir}/run/empty`;
+const proveStart = async (runtime: Runtime, { dataDir }: { dataDir: string }): Promise<void> => {
+  const rootfs = `${dataDir}/run/empty`;
   await mkdir(rootfs, { recursive: true });
-  const runtime = createOci(options);
   const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
   const spec = { id: `start${process.pid}`, rootfs, hostname: 'probe', limits };
-  try {
-    const instance = await runtime.create({ ...spec, network: CLOSED_NETWORK });
-    await instance.stop();
-  } finally {
-    await runtime.close();
-  }
+  const instance = await runtime.create({ ...spec, network: CLOSED_NETWORK });
+  await instance.stop();
 };
