@@ -1,4 +1,5 @@
-const imageErrorCodes = [
+/** What the owner of a build can do something about. */
+const ownerErrorCodes = [
   /** The image reference is invalid, or requests plain http on a host that is not loopback. */
   'invalid_reference',
   /** The registry did not answer, or is out of service. */
@@ -14,6 +15,10 @@ const imageErrorCodes = [
   'no_room',
   /** The image lacks packages of the base template and has no apt to install them, or has a file that is too large to be edited. */
   'unsuitable_image',
+] as const;
+
+/** What only the operator of the host can do something about. */
+const hostErrorCodes = [
   /** A program of the host is missing; `remedy` is the line that installs it. */
   'missing_program',
   /** This host's distribution has no packages to build from. */
@@ -21,6 +26,8 @@ const imageErrorCodes = [
   /** A build step failed; the message ends with its last output. */
   'build_failed',
 ] as const;
+
+const imageErrorCodes = [...ownerErrorCodes, ...hostErrorCodes];
 
 export type ImageErrorCode = (typeof imageErrorCodes)[number];
 
@@ -40,3 +47,6 @@ export class ImageError extends Error {
     this.remedy = options.remedy;
   }
 }
+
+/** Whether the owner of a build can do something about the error. Others are for the operator alone. */
+export const isOfOwner = ({ code }: ImageError): boolean => ownerErrorCodes.some((known) => known === code);

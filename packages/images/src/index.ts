@@ -3,7 +3,7 @@ export type { BaseImageOptions } from './base/base-image.ts';
 export type { BaseImage } from './base/manifest.ts';
 export { toInstallScript } from './base/missing-packages.ts';
 export type { NpmClient } from './base/npm-client.ts';
-export { ImageError, type ImageErrorCode } from './image-error.ts';
+export { ImageError, type ImageErrorCode, isOfOwner } from './image-error.ts';
 export type { OnProgress, Progress } from './progress.ts';
 export { forwardImagesService } from './service/forward-images.ts';
 export { requestBaseImage, requestCompletion } from './service/request-base-image.ts';

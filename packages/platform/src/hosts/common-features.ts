@@ -24,7 +24,9 @@ export const createCommonFeatures = (all: () => Features[]): Features => {
     toCommon(all().map(pick), pick(expected));
   return {
     get level() {
-      return strongestOf(all().map(({ level }) => level));
+      const given = all().map(({ level }) => level);
+      // A node whose default is stronger may answer while a create that names no level is under way.
+      return strongestOf(given.length === 0 ? isolationLevels : given);
     },
     get minimumLevel() {
       return strongestOf(all().map(({ minimumLevel }) => minimumLevel));

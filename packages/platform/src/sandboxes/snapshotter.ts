@@ -173,6 +173,41 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
     }
   };
 
+  /** Calls `work` with the id of a snapshot that no `collect` removes meanwhile. */
+  const withId = async <T>(work: (id: string) => Promise<T>): Promise<T> => {
+    const id = ids.snapshotId();
+    making.add(id);
+    try {
+      return await work(id);
+    } finally {
+      making.delete(id);
+    }
+  };
+
+  const requireIdle = (sandboxId: string): void => {
+    if (transitions.current(sandboxId) !== undefined)
+      throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
+  };
+
+  /** Captures a sandbox by `take` in that transition, and removes the snapshot after `use`. */
+  const borrow = async <T>(
+    { sandboxId, transition }: { sandboxId: string; transition: 'snapshot' | 'copy' },
+    use: (id: string, row: SandboxRow) => Promise<T>,
+    take: (id: string, found: SandboxRow | undefined) => Promise<SandboxRow>,
+  ): Promise<T> => {
+    requireIdle(sandboxId);
+    return withId(async (id) => {
+      const row = await transitions.run(sandboxId, transition, async () =>
+        take(id, await store.findSandbox(sandboxId)),
+      );
+      try {
+        return await use(id, row);
+      } finally {
+        await removeEach([id]);
+      }
+    });
+  };
+
   const release = async (id: string): Promise<void> => {
     const row = await store.findSnapshotRow(id);
     if (row?.state === 'making') await removeEach([id]);
@@ -215,9 +250,7 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
     captureFiles: (hosted, build) => captureBuild(hosted, build, { kind: 'filesystem', buildId: null }),
     create: async (sandboxId, request) => {
       await transitions.copied(sandboxId);
-      if (transitions.current(sandboxId) !== undefined) {
-        throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
-      }
+      requireIdle(sandboxId);
       const made = await transitions.run(sandboxId, 'snapshot', async () => {
         const row = await store.findSandbox(sandboxId);
         if (row?.state !== 'running' && row?.state !== 'paused') {
@@ -227,71 +260,34 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
         const { kind, name, tag } = request;
         const { project } = row;
         await requireFreeName(project, name);
-        const id = ids.snapshotId();
-        making.add(id);
-        const publish = async (): Promise<TaggedSnapshot> => {
+        const publish = async (id: string): Promise<TaggedSnapshot> => {
           const place = { templateId: ids.templateId(), project, name, tag };
           const published = await store.publishSnapshot(id, place);
           if (published === 'taken') throw nameTaken(name);
           if (published === undefined) throw new Error('the row left the state "making" meanwhile');
           return published;
         };
-        return capture(id, { row, kind, ephemeral: false }, publish).finally(() => making.delete(id));
+        return withId((id) => capture(id, { row, kind, ephemeral: false }, () => publish(id)));
       });
       await removeEach(await store.listSnapshotIds('removing'));
       return made;
     },
-    lend: async ({ sandboxId, kind }, use) => {
-      if (transitions.current(sandboxId) !== undefined) {
-        throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
-      }
-      const id = ids.snapshotId();
-      making.add(id);
-      try {
-        const row = await transitions.run(sandboxId, 'snapshot', async () => {
-          const found = await store.findSandbox(sandboxId);
-          if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
-          if (found?.state !== 'running') throw toBusyError(found) ?? toMissingError(sandboxId, found, clock);
-          requireFork(keptAt(hosts.features, found.isolation), kind);
-          return capture(id, { row: found, kind, ephemeral: true }, async () => found);
-        });
-        try {
-          return await use(id, row);
-        } finally {
-          await removeEach([id]);
-        }
-      } finally {
-        making.delete(id);
-      }
-    },
-    copyPaused: async ({ sandboxId, pausedAt }, use) => {
-      if (transitions.current(sandboxId) !== undefined) {
-        throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
-      }
-      const id = ids.snapshotId();
-      making.add(id);
-      try {
-        const row = await transitions.run(sandboxId, 'copy', async () => {
-          const found = await store.findSandbox(sandboxId);
-          if (found?.state !== 'paused' || found.pausedAt !== pausedAt) {
-            throw conflict(`sandbox "${sandboxId}" is not in that pause any more`);
-          }
-          const kind = found.pausedWith ?? 'filesystem';
-          return capture(id, { row: found, kind, unlisted: true }, async () => found);
-        });
-        try {
-          return await use(id, row);
-        } finally {
-          await removeEach([id]);
-        }
-      } finally {
-        making.delete(id);
-      }
-    },
-    bringCopy: async ({ row, node }, bring, use) => {
-      const id = ids.snapshotId();
-      making.add(id);
-      try {
+    lend: ({ sandboxId, kind }, use) =>
+      borrow({ sandboxId, transition: 'snapshot' }, use, (id, found) => {
+        if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
+        if (found?.state !== 'running') throw toBusyError(found) ?? toMissingError(sandboxId, found, clock);
+        requireFork(keptAt(hosts.features, found.isolation), kind);
+        return capture(id, { row: found, kind, ephemeral: true }, async () => found);
+      }),
+    copyPaused: ({ sandboxId, pausedAt }, use) =>
+      borrow({ sandboxId, transition: 'copy' }, use, (id, found) => {
+        if (found?.state !== 'paused' || found.pausedAt !== pausedAt)
+          throw conflict(`sandbox "${sandboxId}" is not in that pause any more`);
+        const kind = found.pausedWith ?? 'filesystem';
+        return capture(id, { row: found, kind, unlisted: true }, async () => found);
+      }),
+    bringCopy: ({ row, node }, bring, use) =>
+      withId(async (id) => {
         const { snapshotId: parentId, buildId, cpuCount, memoryMb, diskMb, isolation } = row;
         const kind = row.pausedWith ?? 'filesystem';
         const of = { sandboxId: row.id, isolation, parentId, buildId, kind, createdAt: clock.now() };
@@ -302,10 +298,7 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
         } finally {
           await removeEach([id]);
         }
-      } finally {
-        making.delete(id);
-      }
-    },
+      }),
     delete: async (part) => {
       const outcome = await store.retireSnapshots(part);
       if (outcome === 'not_found') throw notFound(`template "${part.templateId}" was not found`);

@@ -104,7 +104,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   };
 }
 
-/** As `loadCredentials`. Throws `UserError`. */
+/** Returns the credentials in these files. Throws `UserError` where a file is missing or unsuitable for the role. */
 export function readCredentials(
   files: CredentialFiles,
   role: 'node' | 'platform',

@@ -1,26 +1,9 @@
 import { join } from 'node:path';
-import {
-  createTemplateImages,
-  ImageError,
-  type ImageErrorCode,
-  type TemplateImagesOptions,
-} from '@skerry/images';
+import { createTemplateImages, ImageError, isOfOwner, type TemplateImagesOptions } from '@skerry/images';
 import { findTarget, type ImageRule } from '@skerry/images/image-map';
 import { type HostImages, UnusableImageError } from '@skerry/platform';
 import type { Features, RemoteRuntime } from '@skerry/runtime';
 import { toImageOptions } from '../host/rootless.ts';
-
-/** The errors that the owner of a build can do something about. The others are the host's. */
-const ofOwner: readonly ImageErrorCode[] = [
-  'invalid_reference',
-  'registry_unavailable',
-  'registry_refused',
-  'corrupt',
-  'unsafe',
-  'too_large',
-  'no_room',
-  'unsuitable_image',
-];
 
 /** What the operator allows builds to reach beside public addresses, and to keep. */
 interface TemplateImagesAccess {
@@ -82,6 +65,6 @@ const rejectForOwner = (error: unknown): never => {
 };
 
 const toOwner = (error: unknown): unknown =>
-  error instanceof ImageError && ofOwner.includes(error.code)
+  error instanceof ImageError && isOfOwner(error)
     ? new UnusableImageError(error.message, { cause: error })
     : error;

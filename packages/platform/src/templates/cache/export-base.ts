@@ -71,13 +71,11 @@ export const exportBase = async (
 const HIGHER_LEVEL = 'was made at a higher level of isolation than the minimum of this server';
 
 const toBuildError = (name: string, cause: unknown): unknown => {
-  const reasons = {
-    not_found: 'was deleted',
-    damaged: 'is damaged',
-    unsupported: HIGHER_LEVEL,
-  } as const;
-  for (const [code, reason] of Object.entries(reasons))
-    if (isRuntimeError(cause, code as keyof typeof reasons))
-      return new BuildError('base', `the snapshot ${name} ${reason}`, { cause });
-  return cause;
+  const toReason = (): string | undefined => {
+    if (isRuntimeError(cause, 'not_found')) return 'was deleted';
+    if (isRuntimeError(cause, 'damaged')) return 'is damaged';
+    return isRuntimeError(cause, 'unsupported') ? `cannot be read: ${cause.message}` : undefined;
+  };
+  const reason = toReason();
+  return reason === undefined ? cause : new BuildError('base', `the snapshot ${name} ${reason}`, { cause });
 };

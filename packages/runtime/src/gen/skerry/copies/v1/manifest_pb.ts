@@ -363,7 +363,7 @@ export type Fingerprints = Message<"skerry.copies.v1.Fingerprints"> & {
   key: string;
 
   /**
-   * By the name of a memory image.
+   * The key of each entry is the name of a memory image.
    *
    * @generated from field: map<string, string> macs = 2;
    */
