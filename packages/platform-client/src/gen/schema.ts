@@ -716,7 +716,8 @@ export interface paths {
         };
         /**
          * Get the history of a snapshot
-         * @description The snapshot, then the one that its sandbox began with, and so on back to the image of a template.
+         * @description The snapshot, then the one that its sandbox was created from, and so on back to the image of a template, or to the first
+         *     that the key may not use.
          */
         get: operations["getSnapshotLog"];
         put?: never;
@@ -764,7 +765,8 @@ export interface paths {
          * Compare files
          * @description The differences from the files of `from` to those of `to`, ordered by path. Both are a snapshot, a template, or
          *     a running or paused sandbox in its present state; they must be made from the same image. Refused with 400 if the
-         *     response would exceed 32 MiB, and ended with 409 when a sandbox ends meanwhile.
+         *     response would exceed 32 MiB, and ended with 409 when a sandbox ends meanwhile. A sandbox cannot be paused meanwhile,
+         *     so a read-only key may compare none (403).
          */
         get: operations["diffSnapshots"];
         put?: never;
@@ -4499,7 +4501,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Id or name of a snapshot or template, or id of a sandbox. The default is the state that `to` began with.
+                 * @description Id or name of a snapshot or template, or id of a sandbox. The default is the state that `to` was created from; 404 when the key may not use that.
                  * @example team/prepared
                  */
                 from?: string;

@@ -102,6 +102,7 @@ const operations: Partial<Record<TransitionKind, Operation>> = {
 
 /** How long, and how many, calls with an `Idempotency-Key` are kept with their answers. */
 const KEPT_CALL_MS = 24 * 60 * 60_000;
+/** The number of answers that are kept for each key. */
 const MAX_KEPT_CALLS = 100_000;
 
 export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
 import { readOperation } from '../http/document.ts';
 import type { Log } from '../log.ts';
-import type { FirstCall, KeptAnswer } from '../store/idempotency/idempotency-rows.ts';
+import type { FirstCall, KeptAnswer, KeyedCall } from '../store/idempotency/idempotency-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller, PlatformHandlers } from './platform-handlers.ts';
 
@@ -50,12 +50,13 @@ const createDoor = ({ store, clock, secret, log }: AnswerOnceOptions) => {
   const claims = new Map<string, Turns>();
 
   /** One at a time for each id: a repeat that finds an unfinished call must know whether this process makes it. */
-  const claim = async (id: string, fingerprint: string): Promise<FirstCall | undefined> => {
+  const claim = async (call: Omit<KeyedCall, 'createdAt'>): Promise<FirstCall | undefined> => {
+    const { id } = call;
     const turns = claims.get(id) ?? createTurns(1);
     claims.set(id, turns);
     try {
       return await turns.take(async () => {
-        const first = await store.beginCall({ id, fingerprint, createdAt: clock.now() });
+        const first = await store.beginCall({ ...call, createdAt: clock.now() });
         if (first !== 'begun') return first;
         inProgress.add(id);
         return undefined;
@@ -100,7 +101,7 @@ const createDoor = ({ store, clock, secret, log }: AnswerOnceOptions) => {
         createHmac('sha256', secret).update(JSON.stringify(value)).digest('hex');
       const id = hash(['idempotency key', context.apiKey, key]);
       const fingerprint = hash([operation, params, query, body ?? null]);
-      const first = await claim(id, fingerprint);
+      const first = await claim({ id, fingerprint, caller: context.keyId ?? '' });
       if (first === undefined) return act(id, handle, request);
       if (first.fingerprint !== fingerprint) throw mismatch();
       if (first.answer !== null) return first.answer;

@@ -36,11 +36,14 @@ export const createSnapshotHandlers = (
 
   return {
     'POST /sandboxes/{sandboxID}/snapshots': async ({ params, body, context: { scope } }) => {
-      const made = await snapshotter.create(parseSandboxId(params), {
+      const id = parseSandboxId(params);
+      // The name is one of the project of the sandbox, also for a caller of none.
+      const { project } = (await store.findOwnSandbox(id, scope)) ?? { project: toOwnProject(scope) };
+      const made = await snapshotter.create(id, {
         kind: parsePauseKind(body),
         ...(body.name === undefined
           ? { name: null, tag: 'default' }
-          : parseNewName('body.name', body.name, toOwnProject(scope))),
+          : parseNewName('body.name', body.name, project)),
       });
       return { status: 201, body: toSnapshotInfo(made) };
     },

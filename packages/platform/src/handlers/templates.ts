@@ -63,7 +63,7 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates': async ({ body, context: { scope } }) => {
       const { build } = await register(body, scope);
-      const [listed] = await store.listTemplates({ id: build.templateId });
+      const [listed] = await store.listTemplates({ scope, id: build.templateId });
       if (listed === undefined) throw notFound(`template "${body.alias}" was deleted meanwhile`);
       return { status: 202, body: toTemplate(listed) };
     },
@@ -74,7 +74,7 @@ export const createTemplateHandlers = (
       if (build.request !== request)
         await templateBuilder.start(
           build,
-          await planBuild(body, { store, scope, images, buildFiles }),
+          await planBuild(body, { store, scope, project: build.project, images, buildFiles }),
           request,
         );
       return { status: 202, body: {} };

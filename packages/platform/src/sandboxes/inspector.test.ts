@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EVERYTHING } from '../store/scope.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 
 let fixture: PlaneFixture;
@@ -11,10 +12,12 @@ afterEach(() => fixture.close());
 const begin = async (id: string, signal = new AbortController().signal) => {
   const sandbox = await fixture.rowOf(id);
   if (sandbox === undefined) throw new Error(`there is no sandbox ${id}`);
-  const outcome = fixture.plane.inspector.diff({ from: undefined, to: { sandbox }, signal }).then(
-    () => 'done',
-    (error: { code: string }) => error.code,
-  );
+  const outcome = fixture.plane.inspector
+    .diff({ from: undefined, to: { sandbox }, scope: EVERYTHING, signal })
+    .then(
+      () => 'done',
+      (error: { code: string }) => error.code,
+    );
   return { outcome };
 };
 

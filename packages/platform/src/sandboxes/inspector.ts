@@ -3,6 +3,7 @@ import { type Difference, isRuntimeError, RuntimeError, type TreeOrigin } from '
 import type { Host, Hosts } from '../hosts/hosts.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import type { SandboxRow, SnapshotRow, TemplateRow } from '../store/rows.ts';
+import type { Scope } from '../store/scope.ts';
 import type { Store } from '../store/store.ts';
 import type { Transitions } from './transitions.ts';
 
@@ -16,14 +17,20 @@ export interface Inspector {
   /** Descriptions of the files that changed since the snapshot was made. Rejects with `not_found`. */
   verify(snapshotId: string): Promise<string[]>;
   /**
-   * The differences from `from`, by default the state that `to` began with, to `to`. Rejects with `not_found`, with
+   * The differences from `from`, by default the state that `to` was created from, to `to`. Rejects with `not_found`, also when the caller
+   * may not see the default, with
    * `conflict` while a sandbox is in a transition or when it ends meanwhile, with `invalid_argument` when the two were
    * created from different images, have too many files or differ in too many, with `timeout` when the signal aborted,
    * and with `unimplemented` when this host cannot read the files of sandboxes.
    */
-  diff(which: { from: Inspected | undefined; to: Inspected; signal: AbortSignal }): Promise<Difference[]>;
-  /** The snapshot, the one that its sandbox began with, and so on. */
-  log(snapshot: SnapshotRow): Promise<SnapshotRow[]>;
+  diff(which: {
+    from: Inspected | undefined;
+    to: Inspected;
+    scope: Scope;
+    signal: AbortSignal;
+  }): Promise<Difference[]>;
+  /** The snapshot, the one that its sandbox was created from, and so on, up to the first that the caller may not see. */
+  log(snapshot: SnapshotRow, scope: Scope): Promise<SnapshotRow[]>;
 }
 
 export interface InspectorOptions {
@@ -46,18 +53,33 @@ export const createInspector = ({ store, hosts, transitions, toRootfs }: Inspect
     return { origin: { rootfs: toRootfs(what.build) }, host: undefined };
   };
 
-  /** What it began with. */
-  const toOrigin = async (what: Inspected): Promise<Tree> => {
+  const mayUse = async ({ project, templateId }: BuildRow, scope: Scope): Promise<boolean> =>
+    scope.project === null ||
+    project === scope.project ||
+    (await store.findTemplate(templateId))?.public === true;
+
+  /** Returns the files that a sandbox, or the sandbox of a snapshot, was created from. */
+  const toOrigin = async (what: Inspected, scope: Scope): Promise<Tree> => {
     const snapshot = 'sandbox' in what ? what.sandbox.snapshotId : (what.snapshot?.parentId ?? null);
-    if (snapshot !== null) return ofSnapshot(snapshot);
+    if (snapshot !== null) {
+      if ((await store.findVisibleSnapshot(snapshot, scope)) === undefined) throw hiddenOrigin();
+      return ofSnapshot(snapshot);
+    }
     const buildId = 'sandbox' in what ? what.sandbox.buildId : (what.snapshot?.buildId ?? null);
-    const build = buildId === null ? undefined : await store.findBuild(buildId);
-    return { origin: { rootfs: toRootfs(build ?? null) }, host: undefined };
+    const build = buildId === null ? null : ((await store.findBuild(buildId)) ?? null);
+    if (build !== null && !(await mayUse(build, scope))) throw hiddenOrigin();
+    return { origin: { rootfs: toRootfs(build) }, host: undefined };
   };
 
-  const collect = async (from: Inspected | undefined, to: Inspected, signal: AbortSignal) => {
+  const collect = async (
+    { from, to, scope }: { from: Inspected | undefined; to: Inspected; scope: Scope },
+    signal: AbortSignal,
+  ) => {
     try {
-      const trees = [await (from === undefined ? toOrigin(to) : toTree(from)), await toTree(to)] as const;
+      const trees = [
+        await (from === undefined ? toOrigin(to, scope) : toTree(from)),
+        await toTree(to),
+      ] as const;
       const host = findOneHost(trees) ?? (await hosts.forBuild(trees[1].origin));
       const origins = [await host.prepare(trees[0].origin), await host.prepare(trees[1].origin)] as const;
       return await Array.fromAsync(host.runtime.snapshots.diff(...origins, { signal }));
@@ -90,7 +112,7 @@ export const createInspector = ({ store, hosts, transitions, toRootfs }: Inspect
         .catch((error: unknown) => {
           throw toInspectionError(error);
         }),
-    diff: async ({ from, to, signal }) => {
+    diff: async ({ from, to, scope, signal }) => {
       if (!hosts.features.snapshot.filesystem) {
         throw unimplemented('this server cannot compare the files of sandboxes on its host');
       }
@@ -98,13 +120,13 @@ export const createInspector = ({ store, hosts, transitions, toRootfs }: Inspect
       const either = AbortSignal.any([signal, abort.signal]);
       const isSame =
         from !== undefined && 'sandbox' in from && 'sandbox' in to && from.sandbox.id === to.sandbox.id;
-      const run = () => collect(from, to, either);
+      const run = () => collect({ from, to, scope }, either);
       return hold(isSame ? undefined : from, () => hold(to, run, abort), abort);
     },
-    log: async (snapshot) => {
+    log: async (snapshot, scope) => {
       const found = [snapshot];
       for (let last = snapshot; last.parentId !== null; ) {
-        const parent = await store.findSnapshotRow(last.parentId);
+        const parent = await store.findVisibleSnapshot(last.parentId, scope);
         if (parent === undefined) break;
         found.push(parent);
         last = parent;
@@ -113,6 +135,9 @@ export const createInspector = ({ store, hosts, transitions, toRootfs }: Inspect
     },
   };
 };
+
+const hiddenOrigin = (): ApiError =>
+  notFound('query.to: what it was created from was not found: say in query.from what to compare it with');
 
 /** Files, and the host that has them; undefined: an image, which any host can have. */
 interface Tree {

@@ -156,7 +156,7 @@ export const createResumer = (options: ResumerOptions): Resumer => {
     const endAt = clock.now() + request.timeoutMs;
     const limit = { endAt, maxActive: limits.maxSandboxes, place: host.room() };
     const reserved = await store.reserveResume(id, limit);
-    if (reserved === 'limit') throw await limitReached(options);
+    if (reserved === 'limit') throw await limitReached(options, row.project);
     if (reserved === 'not_paused') throw await explain(id);
     if (reserved === 'reserved') {
       const { memory } = request;
@@ -212,7 +212,7 @@ export const createResumer = (options: ResumerOptions): Resumer => {
           ...{ endAt, maxActive: limits.maxSandboxes, moves: true },
           place: host.room(),
         }),
-      onRefused: (reserved) => (reserved === 'limit' ? limitReached(options) : explain(row.id)),
+      onRefused: (reserved) => (reserved === 'limit' ? limitReached(options, row.project) : explain(row.id)),
       start: (moved, begin) => start({ ...moved, state: 'resuming', endAt }, request, begin),
     });
   };

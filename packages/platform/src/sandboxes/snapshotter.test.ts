@@ -122,6 +122,7 @@ describe('snapshotting', () => {
     const wanted = await make(id, { name: 'wanted' });
     const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
     const half = {
+      project: 'local',
       sandboxId: id,
       parentId: null,
       isolation: 'container' as const,

@@ -143,9 +143,10 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
     const createdAt = clock.now();
     const { cpuCount, memoryMb, diskMb } = row;
     const size = { cpuCount, memoryMb, diskMb };
-    const { snapshotId: parentId, buildId, node, isolation } = row;
+    const { project, snapshotId: parentId, buildId, node, isolation } = row;
     await store.beginSnapshot({
       id,
+      project,
       sandboxId: row.id,
       isolation,
       parentId,
@@ -216,7 +217,7 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
 
   const captureBuild = async (
     { host, instance }: HostedInstance,
-    { cpuCount, memoryMb, diskMb }: BuildRow,
+    { project, cpuCount, memoryMb, diskMb }: BuildRow,
     of: { kind: PauseKind; buildId: string | null },
   ): Promise<string> => {
     const id = ids.snapshotId();
@@ -226,6 +227,7 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
       const { isolation } = instance;
       const row = {
         id,
+        project,
         sandboxId: instance.id,
         isolation,
         parentId: null,
@@ -258,11 +260,9 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
         }
         requireSnapshot(keptAt(hosts.features, row.isolation), request.kind);
         const { kind, name, tag } = request;
-        const { project } = row;
-        await requireFreeName(project, name);
+        await requireFreeName(row.project, name);
         const publish = async (id: string): Promise<TaggedSnapshot> => {
-          const place = { templateId: ids.templateId(), project, name, tag };
-          const published = await store.publishSnapshot(id, place);
+          const published = await store.publishSnapshot(id, { templateId: ids.templateId(), name, tag });
           if (published === 'taken') throw nameTaken(name);
           if (published === undefined) throw new Error('the row left the state "making" meanwhile');
           return published;
@@ -288,9 +288,9 @@ export const createSnapshotter = (options: SnapshotterOptions): Snapshotter => {
       }),
     bringCopy: ({ row, node }, bring, use) =>
       withId(async (id) => {
-        const { snapshotId: parentId, buildId, cpuCount, memoryMb, diskMb, isolation } = row;
+        const { project, snapshotId: parentId, buildId, cpuCount, memoryMb, diskMb, isolation } = row;
         const kind = row.pausedWith ?? 'filesystem';
-        const of = { sandboxId: row.id, isolation, parentId, buildId, kind, createdAt: clock.now() };
+        const of = { project, sandboxId: row.id, isolation, parentId, buildId, kind, createdAt: clock.now() };
         await store.beginSnapshot({ id, ...of, cpuCount, memoryMb, diskMb, node });
         try {
           await bring(id);

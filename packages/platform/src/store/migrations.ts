@@ -89,6 +89,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   await createTable(db, 'snapshots', {
     columns: {
       id: 'text',
+      project: 'text',
       templateId: 'text?',
       sandboxId: 'text',
       parentId: 'text?',
@@ -211,9 +212,16 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     indexes: { blobCopiesBySandbox: ['sandboxId', 'pausedAt'] },
   });
   await createTable(db, 'keyedCalls', {
-    columns: { id: 'text', fingerprint: 'text', createdAt: 'bigint', answer: 'text?', owner: 'text?' },
+    columns: {
+      id: 'text',
+      caller: 'text',
+      fingerprint: 'text',
+      createdAt: 'bigint',
+      answer: 'text?',
+      owner: 'text?',
+    },
     key: ['id'],
-    indexes: { keyedCallsByCreation: ['createdAt'] },
+    indexes: { keyedCallsByCaller: ['caller', 'createdAt'] },
   });
   await createTable(db, 'apiKeys', {
     columns: {

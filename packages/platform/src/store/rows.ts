@@ -230,6 +230,8 @@ export type SnapshotState = 'making' | 'ready' | 'removing' | 'removed';
 export interface NewSnapshot {
   /** The id of the snapshot, also in the runtime. */
   id: string;
+  /** The project of its sandbox or build. */
+  project: string;
   sandboxId: string;
   /** The snapshot that its sandbox began with. */
   parentId: string | null;
@@ -253,10 +255,8 @@ export interface SnapshotRow extends NewSnapshot {
   templateId: string | null;
 }
 
-/** The template and tag of a snapshot. */
+/** The template and tag of a snapshot. The name is one of its project. */
 export interface SnapshotTag {
-  /** The project of its sandbox, whose names these are. */
-  project: string;
   /** The id of the template, if one has to be created. */
   templateId: string;
   name: string | null;
@@ -266,8 +266,6 @@ export interface SnapshotTag {
 export interface TaggedSnapshot extends SnapshotRow {
   templateId: string;
   templateName: string | null;
-  /** That of the template. */
-  project: string;
   tag: string;
 }
 

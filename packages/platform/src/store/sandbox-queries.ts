@@ -342,12 +342,13 @@ export const createSandboxQueries = (
   /** The number of rows that match the same filters. */
   countSandboxes: (filter: SandboxFilter) => countAll(withFilter(db.selectFrom('sandboxes'), filter)),
 
-  /** The earliest end of a running sandbox; undefined when none runs. */
-  findNextEnd: async (): Promise<number | undefined> => {
+  /** The earliest end of a running sandbox, of one project or of all (null); undefined when none runs. */
+  findNextEnd: async (project: string | null): Promise<number | undefined> => {
     const next = db
       .selectFrom('sandboxes')
       .select('endAt')
       .where('state', '=', 'running')
+      .where(isOwned('sandboxes.project', { project }))
       .orderBy('endAt')
       .limit(1);
     return (await next.executeTakeFirst())?.endAt;

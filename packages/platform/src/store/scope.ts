@@ -18,5 +18,7 @@ export const EVERYTHING: Scope = { project: null, isReadOnly: false };
 export const toOwnProject = ({ project }: Scope): string => project ?? DEFAULT_PROJECT;
 
 /** The condition that a row belongs to the project of a scope. */
-export const isOwned = (column: 'sandboxes.project' | 'templates.project', { project }: Scope) =>
-  project === null ? sql<SqlBool>`true` : sql<SqlBool>`${sql.ref(column)} = ${project}`;
+export const isOwned = (
+  column: 'sandboxes.project' | 'snapshots.project' | 'templates.project',
+  { project }: Pick<Scope, 'project'>,
+) => (project === null ? sql<SqlBool>`true` : sql<SqlBool>`${sql.ref(column)} = ${project}`);

@@ -9,7 +9,7 @@ import {
   type TaggedSnapshot,
 } from './rows.ts';
 import type { Database } from './schema.ts';
-import { isOwned } from './scope.ts';
+import { isOwned, type Scope } from './scope.ts';
 import type { TemplatePart } from './tags/tag-rows.ts';
 import { deleteTemplate, insertTemplate, selectNamed } from './template-queries.ts';
 
@@ -20,12 +20,7 @@ const selectTagged = (db: Database) =>
     .innerJoin('templates', 'templates.id', 'templateTags.templateId')
     .leftJoin('templateNames', 'templateNames.templateId', 'templateTags.templateId')
     .selectAll('snapshots')
-    .select([
-      'templateTags.templateId',
-      'templateNames.name as templateName',
-      'templates.project',
-      'templateTags.tag',
-    ]);
+    .select(['templateTags.templateId', 'templateNames.name as templateName', 'templateTags.tag']);
 
 /** Makes a snapshot in state `making` ready. */
 export const makeReady = async (
@@ -107,7 +102,8 @@ export const createSnapshotQueries = (db: Database) => ({
     db.transaction().execute(async (tx): Promise<TaggedSnapshot | 'taken' | undefined> => {
       const row = await findRow(tx, id);
       if (row?.state !== 'making') return undefined;
-      const { project, name, tag } = to;
+      const { name, tag } = to;
+      const { project } = row;
       const known = name === null ? undefined : await selectNamed(tx, { project, name }).executeTakeFirst();
       if (known !== undefined && known.kind !== 'snapshot') return 'taken';
       const templateId = known?.id ?? to.templateId;
@@ -124,7 +120,7 @@ export const createSnapshotQueries = (db: Database) => ({
         .onConflict((on) => on.columns(['templateId', 'tag']).doUpdateSet({ snapshotId: id }))
         .execute();
       await retireUnused(tx);
-      return { ...row, state: 'ready', templateId, templateName: name, project, tag };
+      return { ...row, state: 'ready', templateId, templateName: name, tag };
     }),
 
   /** The snapshot that a tag points to. */
@@ -141,6 +137,26 @@ export const createSnapshotQueries = (db: Database) => ({
   /** Finds a snapshot by its own id, in any state. */
   findSnapshotRow: (id: string) => findRow(db, id),
 
+  /** Finds a snapshot by its own id, in any state, that belongs to the project of a caller or has a tag of a public template. */
+  findVisibleSnapshot: (id: string, scope: Scope): Promise<SnapshotRow | undefined> =>
+    db
+      .selectFrom('snapshots')
+      .selectAll()
+      .where('id', '=', id)
+      .where(({ or, exists, selectFrom }) =>
+        or([
+          isOwned('snapshots.project', scope),
+          exists(
+            selectFrom('templateTags')
+              .innerJoin('templates', 'templates.id', 'templateTags.templateId')
+              .select('templates.id')
+              .whereRef('templateTags.snapshotId', '=', 'snapshots.id')
+              .where('templates.public', '=', true),
+          ),
+        ]),
+      )
+      .executeTakeFirst(),
+
   /** The tagged snapshots, newest first, ties by id. */
   listSnapshots: ({
     scope,
@@ -150,7 +166,7 @@ export const createSnapshotQueries = (db: Database) => ({
     after,
   }: SnapshotQuery): Promise<TaggedSnapshot[]> => {
     let query = selectTagged(db).orderBy('snapshots.createdAt', 'desc').orderBy('snapshots.id', 'desc');
-    if (scope !== undefined) query = query.where(isOwned('templates.project', scope));
+    if (scope !== undefined) query = query.where(isOwned('snapshots.project', scope));
     if (sandboxId !== undefined) query = query.where('snapshots.sandboxId', '=', sandboxId);
     if (templateId !== undefined) query = query.where('templateTags.templateId', '=', templateId);
     if (after !== undefined) query = query.where(isAfter('snapshots', after));

@@ -52,8 +52,8 @@ export const createTemplateQueries = (db: Database) => ({
     selectNamed(db, named).executeTakeFirst(),
 
   /**
-   * Finds a template that a caller may use, by its id or name: one of its project, a public one, or an image of the installation. Without
-   * a project in the reference, names of its own project come before those of the default one.
+   * Finds a template that a caller may use, by its id or name: one of its project, a public one, or an image of the installation. An id
+   * comes before a name of that form. Without a project in the reference, names of its own project come before those of the default one.
    */
   findVisibleTemplate: async (
     { project, name }: { project?: string | undefined; name: string },
@@ -77,7 +77,9 @@ export const createTemplateQueries = (db: Database) => ({
       );
     if (project !== undefined) query = query.where('templates.project', '=', project);
     const found = await query.execute();
-    return found.find((template) => template.project === own) ?? found[0];
+    return (
+      found.find(({ id }) => id === name) ?? found.find((template) => template.project === own) ?? found[0]
+    );
   },
 
   /** Whether every project may use it. Resolves with false when there is no such template. */

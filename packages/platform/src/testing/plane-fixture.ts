@@ -31,6 +31,7 @@ export interface PlaneFixture {
   startPlane(limits?: Partial<Limits>): Promise<ControlPlane>;
   /** Creates a running sandbox; resolves with its id. */
   create(options?: {
+    project?: string;
     timeoutMs?: number;
     autoPause?: PauseKind | null;
     autoResume?: boolean;
@@ -111,6 +112,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       return fixture.plane;
     },
     create: async ({
+      project = 'local',
       timeoutMs = 60_000,
       autoPause = null,
       autoResume = false,
@@ -119,7 +121,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
     } = {}) => {
       const choices = { ...plainChoices, timeoutMs, autoPause, autoResume, network, ingress };
       const from = {
-        project: 'local',
+        project,
         template,
         snapshot: null,
         build: null,

@@ -232,6 +232,18 @@ attackFromOutside(
       expect([body, status]).toEqual([body, 'steps' in body ? 400 : 404]);
     }
     expect((await ask('GET', '/templates/aliases/victims-snapshot')).status).toBe(404);
+    const setPublic = (isPublic: boolean) =>
+      ask('PATCH', `/v2/templates/${foreign.templateID}`, { key: victim.apiKey, body: { public: isPublic } });
+    expect(await setPublic(true)).toMatchObject({ status: 200 });
+    const attacker = { ...stack.connection, apiKey: attackerKey };
+    const used = await Sandbox.create({ ...attacker, template: `${PROJECT}/victims-template` });
+    await used.kill();
+    expect(await setPublic(false)).toMatchObject({ status: 200 });
+    const again = { key: victim.apiKey, body: { alias: 'victims-template' } };
+    expect(await ask('POST', '/v2/templates', again)).toMatchObject({
+      status: 202,
+      text: expect.stringContaining('"spawnCount":0'),
+    });
     expect((await ask('DELETE', `/templates/${templateID}`)).status).toBe(204);
     expect(await templates.exists('victims-template', victim)).toBe(true);
   },

@@ -9,7 +9,7 @@ import type { Scope } from '../../store/scope.ts';
  */
 type Access = 'read' | 'write' | 'installation' | 'installation-write';
 
-/** The operations that need a key. A link has the authority of the one that is uploaded by. */
+/** The operations that need a key. An upload needs a link instead, which a call with a key has returned. */
 type KeyedRoute = Exclude<
   RouteKey<Omit<paths, '/health' | '/files' | '/files/compose' | '/metrics' | '/envs'>>,
   'PUT /skerry/v1/templates/{templateID}/files/{hash}'

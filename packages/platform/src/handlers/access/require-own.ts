@@ -1,10 +1,9 @@
 import { notFound } from '@skerry/contract/error';
 import type { Scope } from '../../store/scope.ts';
-import type { Store } from '../../store/store.ts';
 import { parseSandboxId } from '../sandbox-id.ts';
-import { type Lookup, requireTemplate, requireTemplateState } from '../templates/find-template.ts';
+import { requireTemplate, requireTemplateState } from '../templates/find-template.ts';
+import { type OwnLookup, requireFiles } from './require-files.ts';
 
-type OwnLookup = Lookup & { store: Pick<Store, 'findOwnSandbox'> };
 type Require = (lookup: OwnLookup, text: string) => Promise<unknown>;
 
 const requireSandbox: Require = async ({ store, scope }, text) => {
@@ -12,24 +11,17 @@ const requireSandbox: Require = async ({ store, scope }, text) => {
   if ((await store.findOwnSandbox(id, scope)) === undefined) throw notFound(`sandbox "${id}" was not found`);
 };
 
-const requireFiles =
-  (field: string): Require =>
-  async (lookup, text) => {
-    const sandbox = await lookup.store.findOwnSandbox(text, lookup.scope);
-    if (sandbox === undefined) await requireTemplateState(lookup, text, field);
-  };
-
-/** What the parameters of a path name. Those that are missing concern all projects, or a part of these. */
+/** The parameters of paths that name an object of a project. The others name what all projects share, or a part of an object here. */
 const ofPath: Record<string, Require> = {
   sandboxID: requireSandbox,
   templateID: (lookup, text) => requireTemplate(lookup, text, 'path.templateID'),
   alias: (lookup, text) => requireTemplate(lookup, text, 'path.alias'),
   snapshotID: (lookup, text) => requireTemplateState(lookup, text, 'path.snapshotID'),
 };
-/** Those of a query by which the server is chosen that makes the call. */
+/** The parameters of queries that name an object and decide which server makes the call. */
 const ofQuery: Record<string, Require> = {
-  to: requireFiles('query.to'),
-  from: requireFiles('query.from'),
+  to: (lookup, text) => requireFiles(lookup, text, 'query.to'),
+  from: (lookup, text) => requireFiles(lookup, text, 'query.from'),
 };
 
 /**

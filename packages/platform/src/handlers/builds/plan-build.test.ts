@@ -6,6 +6,7 @@ import { UnusableImageError } from '../../images/template-images.ts';
 import { EVERYTHING } from '../../store/scope.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
+import { toProjectHash } from '../../templates/uploads/project-hash.ts';
 import { planBuild } from './plan-build.ts';
 
 type Body = Parameters<typeof planBuild>[0];
@@ -18,7 +19,8 @@ const images = {
   },
 };
 const absent = 'f'.repeat(64);
-const buildFiles = { has: async (hash: string) => hash !== absent };
+const buildFiles = { has: async (hash: string) => hash !== toProjectHash('shop', absent) };
+const resources = { scope: EVERYTHING, project: 'shop', images, buildFiles };
 
 describe('planBuild', () => {
   let folder: string;
@@ -33,7 +35,7 @@ describe('planBuild', () => {
     await store.close();
     await rm(folder, { recursive: true });
   });
-  const parse = (body: object) => planBuild(body as Body, { scope: EVERYTHING, store, images, buildFiles });
+  const parse = (body: object) => planBuild(body as Body, { ...resources, store });
   const fromImageRegistry = { type: 'registry', username: 'someone', password: 'secret' };
 
   it('takes credentials for an image that is pulled', async () => {
@@ -123,8 +125,7 @@ describe('planBuild', () => {
 
 describe('stages', () => {
   const image = { fromImage: 'a' };
-  const parse = (body: object) =>
-    planBuild(body as Body, { scope: EVERYTHING, store: {} as Store, images, buildFiles });
+  const parse = (body: object) => planBuild(body as Body, { ...resources, store: {} as Store });
   const mounting = (mount: object) => ({ ...image, steps: [{ type: 'RUN', args: ['a'], mounts: [mount] }] });
   const copy = (fromStage: number) => ({ type: 'COPY', args: ['/a', '/b'], fromStage });
 

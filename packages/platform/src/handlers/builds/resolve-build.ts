@@ -1,6 +1,6 @@
 import { notFound, unimplemented } from '@skerry/contract/error';
 import { type TemplateImages, UnusableImageError } from '../../images/template-images.ts';
-import { type Scope, toOwnProject } from '../../store/scope.ts';
+import type { Scope } from '../../store/scope.ts';
 import { type BuildPlan, type BuildSource, listUploads, type StagePlan } from '../../templates/build-plan.ts';
 import type { ArchiveStore } from '../../templates/uploads/archive-store.ts';
 import { toProjectHash } from '../../templates/uploads/project-hash.ts';
@@ -14,6 +14,8 @@ export interface BuildResources {
   store: Lookup['store'];
   /** The scope of the caller. */
   scope: Scope;
+  /** That of the template, whose uploaded files the build has. */
+  project: string;
   /** Undefined where templates cannot be built. */
   images: Pick<TemplateImages, 'findTarget' | 'check'> | undefined;
   /** The files that clients have uploaded. */
@@ -87,12 +89,12 @@ const findSource = async (
 const requireUploads = async (
   { steps }: Pick<StagePlan, 'steps'>,
   position: BuildPosition,
-  { buildFiles, scope }: BuildResources,
+  { buildFiles, project }: BuildResources,
 ): Promise<void> => {
   for (const [step, value] of steps.entries())
     for (const upload of listUploads(value)) {
       const { root } = upload;
-      upload.filesHash = toProjectHash(toOwnProject(scope), upload.filesHash);
+      upload.filesHash = toProjectHash(project, upload.filesHash);
       if (await buildFiles?.has(upload.filesHash)) continue;
       const files = value.type === 'COPY' ? value.source : root || '.';
       throw problemsAt({ ...position, step })(

@@ -23,6 +23,16 @@ it('a create at the concurrency limit is refused with the time until the next en
   expect(soonest).toBeLessThanOrEqual(20);
 });
 
+it('a create of a project at the concurrency limit learns nothing of the sandboxes of others', async () => {
+  await fixture.startPlane({ maxSandboxes: 1 });
+  await fixture.create({ timeoutMs: 20_000 });
+  const refused = await fixture.create({ project: 'shop' }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ status: 429, headers: { 'Retry-After': '30' } });
+  expect((refused as Error).message).toBe(
+    'the concurrency limit of the server is reached, which all projects share',
+  );
+});
+
 it('a create that is refused gives back the warm instance, which the next create gets', async () => {
   await fixture.startPlane({ warmMin: 1, warmMax: 1, maxSandboxes: 1 });
   await expect.poll(() => fixture.runtime.instances.size).toBe(1);

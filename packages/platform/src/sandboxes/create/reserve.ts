@@ -90,7 +90,7 @@ export const createReserve = (options: ReserveOptions): Reserve => {
       if (result === 'reserved') return { host, sandbox, waiting };
       giveBack();
       if (result === 'node_full') return result;
-      throw result === 'limit' ? await limitReached(options) : toGoneError(result, wanted);
+      throw result === 'limit' ? await limitReached(options, wanted.project) : toGoneError(result, wanted);
     };
     return hosts.reserve({ memoryMb, isolation, node, prefers: toPreference(origin), staysHere }, attempt);
   };

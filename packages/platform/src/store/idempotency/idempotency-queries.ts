@@ -23,7 +23,7 @@ export const createIdempotencyQueries = (db: Database, { time, sealer, owner }: 
       if (begun !== undefined) return 'begun';
       const row = await db
         .selectFrom('keyedCalls')
-        .select(['id', 'fingerprint', 'createdAt', 'answer'])
+        .select(['id', 'caller', 'fingerprint', 'createdAt', 'answer'])
         .select(({ exists, selectFrom }) =>
           exists(
             selectFrom('leases')
@@ -53,17 +53,30 @@ export const createIdempotencyQueries = (db: Database, { time, sealer, owner }: 
     await db.deleteFrom('keyedCalls').where('id', '=', id).execute();
   },
 
-  /** Removes the calls that began before that time, and of the others all but the newest. */
+  /**
+   * Removes the calls that began before that time, and of the answered ones of each caller all but the newest. Others stay: a repeat of
+   * one that is in progress must not act again.
+   */
   pruneCalls: async ({ before, keep }: { before: number; keep: number }): Promise<void> => {
     await db.deleteFrom('keyedCalls').where('createdAt', '<', before).execute();
-    const last = await db
-      .selectFrom('keyedCalls')
-      .select('createdAt')
-      .orderBy('createdAt', 'desc')
-      .offset(keep)
-      .limit(1)
-      .executeTakeFirst();
-    if (last !== undefined)
-      await db.deleteFrom('keyedCalls').where('createdAt', '<=', last.createdAt).execute();
+    await db
+      .deleteFrom('keyedCalls')
+      .where('id', 'in', ({ selectFrom }) =>
+        selectFrom(
+          selectFrom('keyedCalls')
+            .where('answer', 'is not', null)
+            .select(({ fn }) => [
+              'id',
+              fn
+                .agg<number>('row_number')
+                .over((over) => over.partitionBy('caller').orderBy('createdAt', 'desc').orderBy('id'))
+                .as('place'),
+            ])
+            .as('placed'),
+        )
+          .select('placed.id')
+          .where('placed.place', '>', keep),
+      )
+      .execute();
   },
 });

@@ -2,6 +2,8 @@
 export interface KeyedCall {
   /** A hash of the key and of its caller. */
   id: string;
+  /** The key with which it is made. */
+  caller: string;
   /** A hash of all that the call says. */
   fingerprint: string;
   createdAt: number;

@@ -172,7 +172,7 @@ export const describeBuilds = (ask: () => Store): void => {
         buildId: 'b1',
         kind: 'filesystem' as const,
       };
-      await ask().beginSnapshot({ id: 'n1', ...capture, createdAt: 1, ...size });
+      await ask().beginSnapshot({ id: 'n1', project: 'local', ...capture, createdAt: 1, ...size });
       await make('b2', 'i2');
       expect((await ask().retireImages()).toSorted()).toEqual(['i1', 'i2']);
       await ask().changeState('s1', { from: ['starting'], to: 'ended' });

@@ -31,7 +31,7 @@ export const describeCache = (ask: () => Store): void => {
         buildId: null,
         kind: 'filesystem' as const,
       };
-      await ask().beginSnapshot({ id: 'n1', ...of, createdAt: 1, ...size });
+      await ask().beginSnapshot({ id: 'n1', project: 'local', ...of, createdAt: 1, ...size });
       const bytes = 5 * 2 ** 32;
       const config = {
         ...{ env: { A: 'b' }, user: 'u', workdir: '/w', entrypoint: [], command: ['serve'] },
@@ -93,7 +93,7 @@ export const describeCache = (ask: () => Store): void => {
         kind: 'filesystem' as const,
       };
       for (const id of ['n1', 'n2', 'n3', 'n4'])
-        await ask().beginSnapshot({ id, ...of, createdAt: 1, ...size });
+        await ask().beginSnapshot({ id, project: 'local', ...of, createdAt: 1, ...size });
       const image = (name: string) => ({ image: name, imageBytes: 1 });
       await keep(result('base', image('base')));
       await keep(result('one', { parent: 'base', snapshotId: 'n1' }));

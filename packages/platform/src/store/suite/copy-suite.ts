@@ -73,6 +73,7 @@ export const describeBlobCopies = (
     it('are wanted of snapshots with a tag on a node, and removed with those', async () => {
       const size = { cpuCount: 1, memoryMb: 1, diskMb: 1 };
       const snapshot = {
+        project: 'local',
         parentId: null,
         isolation: 'container' as const,
         buildId: null,
@@ -83,12 +84,7 @@ export const describeBlobCopies = (
       for (const id of ['s1', 's2', 's3'])
         await ask().beginSnapshot({ id, sandboxId: 'i1', ...snapshot, node: id === 's3' ? null : 'a' });
       for (const id of ['s1', 's3'])
-        await ask().publishSnapshot(id, {
-          project: 'local',
-          templateId: `t${id}`,
-          name: null,
-          tag: 'default',
-        });
+        await ask().publishSnapshot(id, { templateId: `t${id}`, name: null, tag: 'default' });
       expect(await missingCopies()).toEqual(['snapshot s1']);
       await begin('c1', { snapshotId: 's1' });
       expect(await missingCopies()).toEqual([]);

@@ -3,7 +3,12 @@ import type { Store } from '../store.ts';
 
 /** How a store keeps calls with an `Idempotency-Key`: a part of `describeStore`. */
 export const describeIdempotency = (ask: () => Store, { reopen }: { reopen: () => Promise<Store> }): void => {
-  const call = (id: string, createdAt = 1) => ({ id, fingerprint: `of ${id}`, createdAt });
+  const call = (id: string, createdAt = 1) => ({
+    id,
+    caller: 'k1',
+    fingerprint: `of ${id}`,
+    createdAt,
+  });
   const answer = { status: 201, headers: {}, body: [{ envdAccessToken: 'ab' }] };
 
   describe('calls with a key', () => {
@@ -32,12 +37,31 @@ export const describeIdempotency = (ask: () => Store, { reopen }: { reopen: () =
       expect(await two.beginCall(call('c1'))).toMatchObject({ isElsewhere: false });
     });
 
-    it('are removed when they are old, or when there are more than so many newer ones', async () => {
-      for (const at of [1, 2, 3, 4]) await ask().beginCall(call(`c${at}`, at));
+    const begun = async (id: string) => (await ask().beginCall(call(id))) === 'begun';
+
+    it('are removed when they are old, or when there are more than so many newer answers', async () => {
+      for (const at of [1, 2, 3, 4]) {
+        await ask().beginCall(call(`c${at}`, at));
+        await ask().keepAnswer(`c${at}`, answer);
+      }
       await ask().pruneCalls({ before: 2, keep: 2 });
-      const begun = async (id: string) => (await ask().beginCall(call(id))) === 'begun';
       expect([await begun('c4'), await begun('c3')]).toEqual([false, false]);
       expect([await begun('c2'), await begun('c1')]).toEqual([true, true]);
+    });
+
+    it('stay while they are in progress, and when another caller makes many', async () => {
+      await ask().beginCall(call('other', 2));
+      await ask().keepAnswer('other', answer);
+      await ask().beginCall({ ...call('in progress', 3), caller: 'k2' });
+      for (const at of [4, 5, 6]) {
+        await ask().beginCall({ ...call(`c${at}`, at), caller: 'k2' });
+        await ask().keepAnswer(`c${at}`, answer);
+      }
+      await ask().pruneCalls({ before: 2, keep: 1 });
+      expect([await begun('other'), await begun('in progress'), await begun('c6')]).toEqual([
+        ...[false, false, false],
+      ]);
+      expect([await begun('c4'), await begun('c5')]).toEqual([true, true]);
     });
   });
 };

@@ -14,6 +14,7 @@ export const describeNodes = (
     ask().changeState(id, { from: ['starting', 'running', 'paused'], to });
   const snapshot = {
     ...{
+      project: 'local',
       sandboxId: 'i1',
       parentId: null,
       isolation: 'container' as const,
@@ -140,12 +141,7 @@ export const describeNodes = (
       await move('i1', 'ended');
       await ask().beginSnapshot({ ...snapshot, id: 's1', node: 'a' });
       expect(await ask().forgetNode('a')).toBe('in_use');
-      await ask().publishSnapshot('s1', {
-        project: 'local',
-        templateId: 't1',
-        name: 'prepared',
-        tag: 'default',
-      });
+      await ask().publishSnapshot('s1', { templateId: 't1', name: 'prepared', tag: 'default' });
       await ask().retireSnapshots({ templateId: 't1' });
       expect(await ask().listSnapshotIds('removing')).toEqual(['s1']);
       expect(await ask().forgetNode('a')).toBe('forgotten');

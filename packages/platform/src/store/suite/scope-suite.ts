@@ -35,6 +35,12 @@ export const describeScopes = (ask: () => Store): void => {
       expect(await ask().countSandboxes({ states: ['starting'], scope: shop })).toBe(1);
       expect(await ask().findOwnSandbox('i1', shop)).toMatchObject({ id: 'i1', project: 'shop' });
       expect(await ask().findOwnSandbox('i2', shop)).toBeUndefined();
+      for (const [id, endAt] of [
+        ['i1', 20],
+        ['i2', 10],
+      ] as const)
+        await ask().changeState(id, { from: ['starting'], to: 'running', set: { endAt } });
+      expect([await ask().findNextEnd('shop'), await ask().findNextEnd(null)]).toEqual([20, 10]);
       const window = { from: 0, to: 9, stepMs: 1 };
       expect([...(await ask().countCreated({ ...window, scope: shop }))]).toEqual([[1, 1]]);
       expect([...(await ask().countSampled({ ...window, grain: 0, scope: shop }))]).toEqual([]);
@@ -53,6 +59,14 @@ export const describeScopes = (ask: () => Store): void => {
       expect(await find('web', everything)).toBe(shared);
       expect(await find('blog/web', everything)).toBe(others);
       expect((await ask().listTemplates({ scope: shop })).map(({ template }) => template.id)).toEqual([own]);
+    });
+
+    it('find a template by its id before one whose name is that id', async () => {
+      const first = await addBuild('shop', 'web');
+      await addBuild('shop', first);
+      await addBuild('shop', 't-shop-last');
+      const last = await addBuild('shop', 'last');
+      expect([await find(first, shop), await find(last, shop)]).toEqual([first, 't-shop-last']);
     });
 
     it('have public templates of other projects, and images of the installation', async () => {
@@ -77,14 +91,20 @@ export const describeScopes = (ask: () => Store): void => {
           buildId: null,
           kind: 'filesystem',
         } as const;
-        await ask().beginSnapshot({ id: `s-${project}`, createdAt: 1, ...of, ...size });
+        await ask().beginSnapshot({ id: `s-${project}`, project, createdAt: 1, ...of, ...size });
         const made = await ask().publishSnapshot(`s-${project}`, {
-          ...{ project, templateId: `t-${project}`, name: 'prepared', tag: 'default' },
+          ...{ templateId: `t-${project}`, name: 'prepared', tag: 'default' },
         });
         expect(made).toMatchObject({ templateId: `t-${project}`, project });
       }
       expect((await ask().listSnapshots({ scope: shop })).map(({ id }) => id)).toEqual(['s-shop']);
       expect(await ask().listSnapshots({ scope: everything })).toHaveLength(2);
+      const visible = async (id: string, scope: Scope) => (await ask().findVisibleSnapshot(id, scope))?.id;
+      expect(await visible('s-shop', shop)).toBe('s-shop');
+      expect(await visible('s-blog', shop)).toBeUndefined();
+      expect(await visible('s-blog', everything)).toBe('s-blog');
+      await ask().setPublic('t-blog', true);
+      expect(await visible('s-blog', shop)).toBe('s-blog');
     });
   });
 };

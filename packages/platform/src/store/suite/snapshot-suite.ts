@@ -6,6 +6,7 @@ const start = Date.UTC(2026, 0, 1);
 
 const snapshot = (id: string, more: Partial<NewSnapshot> = {}): NewSnapshot => ({
   id,
+  project: 'local',
   sandboxId: 'i1',
   parentId: null,
   isolation: 'container' as const,
@@ -28,13 +29,7 @@ export const describeSnapshots = (
 ): void => {
   const make = async (id: string, place: Partial<SnapshotTag> = {}, more: Partial<NewSnapshot> = {}) => {
     await ask().beginSnapshot(snapshot(id, more));
-    return ask().publishSnapshot(id, {
-      project: 'local',
-      templateId: `t${id}`,
-      name: null,
-      tag: 'default',
-      ...place,
-    });
+    return ask().publishSnapshot(id, { templateId: `t${id}`, name: null, tag: 'default', ...place });
   };
   const listed = async (query: Parameters<Store['listSnapshots']>[0] = {}) =>
     (await ask().listSnapshots(query)).map(({ id }) => id);
@@ -49,17 +44,16 @@ export const describeSnapshots = (
       expect(await listed()).toEqual([]);
       expect(await begin('i2', 's1', 't1')).toBe('no_snapshot');
       const place = { templateId: 't1', name: 'prepared', tag: 'v1' };
-      const made = await ask().publishSnapshot('s1', { project: 'local', ...place });
+      const made = await ask().publishSnapshot('s1', place);
       expect(made).toEqual({
         ...snapshot('s1', { parentId: 's0', kind: 'memory' }),
         node: null,
         state: 'ready',
         templateId: 't1',
         templateName: 'prepared',
-        project: 'local',
         tag: 'v1',
       });
-      expect(await ask().publishSnapshot('s1', { project: 'local', ...place })).toBeUndefined();
+      expect(await ask().publishSnapshot('s1', place)).toBeUndefined();
       const store = await reopen();
       expect(await store.findSnapshot('t1', 'v1')).toEqual(made);
       expect(await store.findSnapshot('t1', 'default')).toBeUndefined();

@@ -82,7 +82,7 @@ export const describeTags = (ask: () => Store): void => {
         kind: 'memory' as const,
         createdAt: 11,
       };
-      await ask().beginSnapshot({ id: 'n1', ...of, ...size });
+      await ask().beginSnapshot({ id: 'n1', project: 'local', ...of, ...size });
       expect(await finish('b1', 12, 'n1')).toMatchObject({
         checkpointId: 'n1',
         start: { startCmd: 'serve' },

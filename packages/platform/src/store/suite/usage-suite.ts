@@ -54,7 +54,7 @@ export const describeUsage = (ask: () => Store): void => {
         buildId: 'captured',
         kind: 'filesystem' as const,
       };
-      await ask().beginSnapshot({ id: 's1', ...of, createdAt: 1, ...size });
+      await ask().beginSnapshot({ id: 's1', project: 'local', ...of, createdAt: 1, ...size });
       expect(await ask().listUnusedTemplates()).toEqual([{ id: 't-unused', name: 'unused' }]);
       expect((await ask().listKeptBuilds()).map(({ templateId }) => templateId).toSorted()).toEqual([
         ...['t-captured', 't-unused', 't-used'],
@@ -64,7 +64,13 @@ export const describeUsage = (ask: () => Store): void => {
     it('removes a template that is listed with its builds and its checkpoint, and the image unless a result needs it', async () => {
       const of = { sandboxId: 'i0', parentId: null, isolation: 'container' as const, createdAt: 1, ...size };
       for (const name of ['served', 'waiting']) {
-        await ask().beginSnapshot({ id: `n-${name}`, ...of, buildId: name, kind: 'memory' });
+        await ask().beginSnapshot({
+          id: `n-${name}`,
+          project: 'local',
+          ...of,
+          buildId: name,
+          kind: 'memory',
+        });
         await add(name, { name, isReady: false });
         const start = { startCmd: 'serve', readyCmd: null, user: 'user', workdir: '/', env: {} };
         const rest = {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { DEFAULT_PROJECT } from '../../store/scope.ts';
 
 /**
  * The hash under which the files that a project has uploaded are kept. Clients choose hashes, and a project must not find or replace the
  * files of another.
  */
 export const toProjectHash = (project: string, hash: string): string =>
-  project === DEFAULT_PROJECT ? hash : createHash('sha256').update(`${project}:${hash}`).digest('hex');
+  createHash('sha256').update(`${project}:${hash}`).digest('hex');
