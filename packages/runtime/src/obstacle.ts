@@ -16,9 +16,11 @@ const descriptions = {
   path_only: 'has a socket, named pipe or watch open as a path only (O_PATH)',
   pending_connection: 'has not accepted a connection over a unix socket that its client has closed',
   program_in_memory: 'runs a program that is a file in memory (memfd_create)',
+  removed_file: 'uses a file, folder or program that was removed',
   removed_folder: 'uses a folder of the image that was removed',
   secret_memory: 'has secret memory (memfd_secret)',
   session: 'is in a session of which no process above it is a member (PR_SET_CHILD_SUBREAPER)',
+  socket_file: 'has a unix socket that is bound to a file',
   socket_path:
     'has a unix socket whose path cannot be restored: its file has several hard links, or was bound by a relative path over ".." or a link, or by one that has changed',
   too_many_files: 'more than 65,536 files are open',

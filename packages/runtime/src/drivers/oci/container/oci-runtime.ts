@@ -55,7 +55,8 @@ export interface Sentry {
    */
   hold(container: Container): Promise<void>;
   /**
-   * Writes the stopped processes to the folder, as files ending in `.img`; they stay stopped. Rejects with `internal`.
+   * Writes the stopped processes to the folder, as files ending in `.img`; they stay stopped. Rejects with an
+   * `ObstacleError` where one of them holds what cannot be written, and otherwise as `runOciProgram`.
    */
   write(container: Container & { imagesDir: string }): Promise<void>;
   /** Continues everything inside, whatever is stopped; the agent opens its sockets again soon. */

@@ -1,8 +1,7 @@
 import { closeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRuntimeError, type RuntimeError } from '../../../error.ts';
-import { ObstacleError } from '../../../obstacle.ts';
+import { isRuntimeError } from '../../../error.ts';
 import { createLivenessPipe } from '../container/liveness-pipe.ts';
 import type { Sentry } from '../container/oci-runtime.ts';
 import type { Checkpoint } from '../criu/checkpoint.ts';
@@ -18,8 +17,8 @@ import { toStepError } from '../step-error.ts';
 /**
  * Makes the sentry of a sandbox write its checkpoint to `imagesDir`, not yet to the medium, and calls `whileHeld`, all
  * while everything inside is frozen. Everything is still frozen when this resolves. When this rejects, everything runs
- * again, or could not be thawed: with an `ObstacleError` where something cannot be checkpointed, with `unavailable` where the
- * agent does not respond, or as `whileHeld`.
+ * again, or could not be thawed: with an `ObstacleError` where something inside cannot be checkpointed, with `unavailable`
+ * where the agent does not respond, with `internal` or `exhausted` where runsc or the host fails, or as `whileHeld`.
  */
 export const holdSentry = async <T>(
   host: OciHost,
@@ -34,8 +33,6 @@ export const holdSentry = async <T>(
   const { id, limits } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
   const signal = AbortSignal.timeout(toMemoryDeadlineMs(limits.memoryBytes));
-  const toFailure = (error: unknown): Promise<RuntimeError> =>
-    toStepError(error, { step: `checkpointing sandbox ${id}`, dataDir: host.dataDir });
   await rm(folder.memory, { recursive: true, force: true });
   // This folder also shows a process after a crash that something may be stopped.
   await mkdir(folder.memory, { mode: 0o700 });
@@ -47,13 +44,7 @@ export const holdSentry = async <T>(
     try {
       const container = { id, folder, signal, lineFd: writeFd };
       await sentry.hold(container);
-      await sentry.write({ ...container, imagesDir }).catch(async (error: unknown) => {
-        const failure = await toFailure(error);
-        // Only its log names what it cannot checkpoint.
-        throw failure.code === 'internal'
-          ? new ObstacleError({ kind: 'unknown' }, { cause: failure })
-          : failure;
-      });
+      await sentry.write({ ...container, imagesDir });
     } finally {
       closeSync(writeFd);
       line.close();
@@ -62,7 +53,10 @@ export const holdSentry = async <T>(
     return await whileHeld({ hostBootId: await readHostBootId(), ...(madeOn && { madeOn }) });
   } catch (error) {
     // Before the removal of what may have filled the disk.
-    const failure = await toFailure(error);
+    const failure = await toStepError(error, {
+      step: `checkpointing sandbox ${id}`,
+      dataDir: host.dataDir,
+    });
     await releaseSentry(host, record);
     throw failure;
   } finally {

@@ -95,13 +95,14 @@ describe('a snapshot with memory at level gvisor', () => {
     );
     await expect(source.snapshot({ id: toId(), memory: true })).rejects.toMatchObject({
       code: 'blocked',
+      obstacle: { kind: 'socket_file' },
     });
     await expectOn(source, before);
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
     expect((await readCounter(source)).pid).toBe(before.pid);
   });
 
-  it('is refused on a server of level container', async () => {
+  it('starts no sandbox on a server that has no runsc', async () => {
     const snapshot = toId();
     await (await create()).snapshot({ id: snapshot, memory: true });
     await oci.reopen({ runscPath: undefined });

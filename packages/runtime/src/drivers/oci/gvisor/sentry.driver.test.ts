@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { readIfPresent } from '../../../kernel/read-if-present.ts';
+import { isPassing, type ObstacleError } from '../../../obstacle.ts';
 import { listInterfaces, runInside } from '../../../suite/client.ts';
 import { toSandboxFolder } from '../folder.ts';
 import { readRecord } from '../record.ts';
@@ -52,24 +54,63 @@ describe('a pause with memory at level gvisor', () => {
     const last = await startCounter(instance);
     const listen =
       'import socket, time; s = socket.socket(1); s.bind("/root/odd"); s.listen(); time.sleep(99)';
-    for (const [attempt, wait] of [
-      // A unix socket that is a file.
-      [`python3 -c '${listen}'`, 'until [ -S /root/odd ]; do sleep 0.01; done'],
-      // A removed file that is open.
+    for (const [kind, attempt, wait] of [
+      ['socket_file', `python3 -c '${listen}'`, 'until [ -S /root/odd ]; do sleep 0.01; done'],
       [
+        'removed_file',
         `sh -c 'exec 3<>/root/odd; exec sleep 99'`,
         'until [ -e /root/odd ]; do sleep 0.01; done; rm /root/odd',
       ],
     ]) {
       const script = `setsid ${attempt} >/dev/null 2>&1 </dev/null & echo $! > /root/pid; ${wait}`;
       await runInside(instance, script);
-      await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'blocked' });
+      const refused = await instance.pause({ memory: true }).catch((error: unknown) => error);
+      // runsc names no process.
+      expect(refused).toMatchObject({ code: 'blocked', obstacle: { kind } });
+      expect(isPassing((refused as ObstacleError).obstacle)).toBe(false);
       expect(await instance.state()).toBe('running');
       await runInside(instance, 'kill $(cat /root/pid); rm -f /root/odd; sleep 0.2');
     }
     await expectOn(instance, last);
     await instance.pause({ memory: true });
     expect(await instance.state()).toBe('paused');
+  });
+
+  it('blames nothing inside when runsc is killed or cannot write its file, and everything continues', async () => {
+    const instance = await oci.create();
+    const { memory } = toSandboxFolder(oci.dataDir, instance.id);
+    const last = await startCounter(instance);
+    const isCheckpoint = (pid: string): boolean => {
+      const words = readIfPresent(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.split('\0') ?? [];
+      return words[0] === oci.runscPath && words.includes('checkpoint') && words.includes(instance.id);
+    };
+    const killing = setInterval(() => {
+      for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isCheckpoint(name)))
+        process.kill(Number(pid), 'SIGTERM');
+    }, 2);
+    const killed = await instance.pause({ memory: true }).catch((error: unknown) => error);
+    clearInterval(killing);
+    expect(killed).toMatchObject({ code: 'internal' });
+    expect(await instance.state()).toBe('running');
+    await expectOn(instance, last);
+
+    // One for each try, and none for the removal of the folder.
+    let files = 0;
+    const covering = setInterval(() => {
+      if (files === 5) return;
+      readIfPresent(() => {
+        writeFileSync(`${memory}/checkpoint.img`, '', { flag: 'wx' });
+        files += 1;
+      });
+    }, 1);
+    const unwritable = await instance.pause({ memory: true }).catch((error: unknown) => error);
+    clearInterval(covering);
+    expect(unwritable).toMatchObject({ code: 'internal' });
+    expect(await instance.state()).toBe('running');
+    await expectOn(instance, last);
+    await instance.pause({ memory: true });
+    await instance.resume();
+    await expectOn(instance, last);
   });
 
   it('is refused when its images are damaged, and its files remain', async () => {

@@ -4,10 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { settleAll } from '../../../concurrency/settle-all.ts';
 import { isRuntimeError, RuntimeError } from '../../../error.ts';
 import { createMemoryFile } from '../../../kernel/syscalls.ts';
+import { ObstacleError } from '../../../obstacle.ts';
 import type { Container, Sentry } from '../container/oci-runtime.ts';
 import { waitForEntry, waitForNoEntry } from '../container/ready.ts';
 import { forgetInterests } from './workarounds/forget-interests.ts';
 import { toHostnameProgram } from './workarounds/hostname-program.ts';
+import { readRefusal } from './workarounds/read-refusal.ts';
 
 /** Runs one command of runsc about a container to its end. Rejects with `internal`, and with its output. */
 export type RunscCommand = (
@@ -36,14 +38,19 @@ export const createSentry = (run: RunscCommand, readVersion: Sentry['readVersion
     await run(container, ['pause', id]);
   },
   write: async (container) => {
-    const { id, imagesDir } = container;
+    const { id, imagesDir, folder } = container;
     for (let tries = 1; ; tries++) {
+      // Only what this try writes may explain its failure.
+      await rm(folder.ociLog, { force: true });
       try {
         await run(container, ['checkpoint', ...imageOptions, '--image-path', imagesDir, id]);
         await forgetInterests(`${imagesDir}/checkpoint.img`);
         return;
       } catch (error) {
-        if (tries === TRIES) throw error;
+        if (tries === TRIES) {
+          const obstacle = isRuntimeError(error, 'internal') ? await readRefusal(folder.ociLog) : undefined;
+          throw obstacle === undefined ? error : new ObstacleError(obstacle, { cause: error });
+        }
         // Remove the images of the failed try: runsc overwrites none.
         for (const name of await readdir(imagesDir)) await rm(`${imagesDir}/${name}`);
         await sleep(TRY_AFTER_MS, undefined, { signal: container.signal });
