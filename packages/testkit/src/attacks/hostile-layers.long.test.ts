@@ -7,6 +7,7 @@ import { type Stack, startStack } from '../stack/stack.ts';
 import { makeArchive } from '../templates/archive.ts';
 import { type DebianRegistry, startDebianRegistry } from '../templates/debian-registry.ts';
 import { createTemplateBuilds } from '../templates/template-builds.ts';
+import { patience } from '../workspace/patience.ts';
 import { attackFromOutside } from './attack.ts';
 import { type AnswerMeter, createAnswerMeter } from './measure-answers.ts';
 
@@ -45,7 +46,6 @@ const readPeak = (): number => {
 };
 
 const LONGEST_ANSWER_MS = 100;
-const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 
 const pushAndBuild = async (name: string, layers: readonly Buffer[], compression: 'gzip' | 'zstd') => {
   const paths = layers.map((layer, index) => {

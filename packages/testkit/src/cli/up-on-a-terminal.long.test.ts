@@ -7,6 +7,7 @@ import { spawn as spawnOnTerminal } from '@lydell/node-pty';
 import { expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { imagesDir } from '../stack/images-dir.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
+import { patience } from '../workspace/patience.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
 import { openTerminal } from './open-terminal.ts';
 
@@ -55,23 +56,30 @@ it('stops serving at Ctrl-C in a checkout, once, and leaves no address of a serv
   expect(stdout).toMatch(/^nothing to stop/);
 });
 
-it('starts an unchanged checkout without pnpm and without turbo', async () => {
+it('starts an unchanged checkout within 2 s, without pnpm and without turbo', async () => {
   const argv = ['scripts/run.mjs', 'skerry', '--version'];
   const start = () =>
     promisify(execFile)(process.execPath, argv, {
       cwd: workspaceRoot,
       env: { ...process.env, NODE_DEBUG: 'child_process' },
     });
-  await start();
-  const { stdout, stderr } = await start();
+  const { stdout } = await start();
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-  expect(Array.from(stderr.matchAll(/^ {2}file: '([^']+)'/gm), ([, file]) => file)).toEqual(['node']);
+  // Another program may have the processors during one of them.
+  const timesMs: number[] = [];
+  for (let count = 0; count < 3; count++) {
+    const startedAt = performance.now();
+    const { stderr } = await start();
+    timesMs.push(performance.now() - startedAt);
+    expect(Array.from(stderr.matchAll(/^ {2}file: '([^']+)'/gm), ([, file]) => file)).toEqual(['node']);
+  }
+  expect(Math.min(...timesMs)).toBeLessThan(2_000 * patience);
 });
 
 it.each([
   { moment: 'while package lists are read', seen: /reading the package lists/ },
   { moment: 'while packages are installed', seen: /installing the essential packages/ },
-])('ends a first start at Ctrl-C $moment, with one line and status 130', async ({ seen }) => {
+])('ends a first start at once at Ctrl-C $moment, with one line and status 130', async ({ seen }) => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-up-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const argv = ['up', '--port', '0', '--data', join(folder, 'data'), '--images', join(folder, 'images')];
@@ -79,10 +87,12 @@ it.each([
   await up.see(seen);
   up.terminal.write('\u0003');
   const pressedAt = performance.now();
-  await up.see(/\^C/);
+  await up.see(/\^C\nskerry: stopped/);
+  expect(performance.now() - pressedAt).toBeLessThan(1_000 * patience);
   const before = up.text().split('^C')[0] ?? '';
   expect(await up.ended).toBe(130);
-  expect(performance.now() - pressedAt).toBeLessThan(15_000);
+  // What it has unpacked is removed before it ends.
+  expect(performance.now() - pressedAt).toBeLessThan(3_000 * patience);
   expect(up.text().slice(before.length)).toBe('^C\nskerry: stopped before it was ready\n');
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'args']);
   expect(stdout).not.toContain(folder);
