@@ -9,7 +9,7 @@ import { useAgent } from './use-agent.ts';
 import { copyKoffi, nativeKoffi } from './workarounds/native-koffi.ts';
 
 const target = join(import.meta.dirname, 'dist');
-// It gets its name when it is whole, so that a server that starts meanwhile never takes half a bundle. Kept out of sight until
+// The bundle gets its name when it is whole, so that a server that starts meanwhile never takes half of it. Kept out of sight until
 // then, on the same file system.
 const work = await mkdtemp(join(import.meta.dirname, 'node_modules/.build-'));
 const dist = join(work, 'new');
@@ -29,7 +29,7 @@ await build({
 });
 for (const chunk of chunks) {
   if (chunk.type !== 'chunk') throw new Error(`the bundle has a file ${chunk.fileName}`);
-  // As `src/workarounds/boot.ts` loads them.
+  // `src/workarounds/boot.ts` loads this form.
   await writeFile(join(dist, chunk.fileName), `(function (exports, require, __dirname) {${chunk.code}\n})`);
 }
 await writeFile(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
@@ -61,7 +61,7 @@ try {
   agent.kill('SIGKILL');
   await rm(socketDir, { recursive: true });
 }
-// Whatever this process lets new files be: whoever may read the checkout may start a server from it.
+// A user who may read the checkout may start a server from it, whatever the umask of this process is.
 execFileSync('chmod', ['-R', 'a+rX', dist]);
 
 await rename(target, join(work, 'old')).catch((error: NodeJS.ErrnoException) => {

@@ -10,7 +10,7 @@ import { EDGE_ACCESS, toEdgeAccess } from '@skerry/contract/agent-access';
 import { Process } from '@skerry/envd-client/process';
 
 const EDGE_NONCE = '0'.repeat(64);
-/** As the edge sends it. */
+/** The edge sends this header. */
 const headers = { [EDGE_ACCESS]: toEdgeAccess('full', EDGE_NONCE) };
 const READY_MS = 30_000;
 

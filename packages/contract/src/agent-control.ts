@@ -167,7 +167,7 @@ export const parseUnpackQuery = (query: string | undefined): UnpackRequest => {
  * pattern of the files; this is the part of the response's headers that the request to unpack needs.
  */
 export interface PackedArchive {
-  /** For `UnpackRequest`. */
+  /** `source` of the `UnpackRequest`. */
   source: string;
   /** Whether the destination must be a folder. */
   isSeveral: boolean;

@@ -35,7 +35,7 @@ export const answerMalformed = (server: Server): ((socket: Socket, response: Ser
     const status = statusOf[error.code ?? ''] ?? '400 Bad Request';
     socket.end(toLastAnswer(status));
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-      // Its parser has not failed: the rest would be a request, whose answer the client does not get.
+      // The parser has not failed: the rest would be a request, whose answer the client does not get.
       socket.destroySoon();
       return;
     }

@@ -147,7 +147,7 @@ const toRequestHeaders = ({
 }: Exchange): string[] => {
   const headers = toForwardedHeaders(request, checked ? notForAgent : passed?.withheld);
   if (passed !== undefined) headers.push(...passed.added);
-  // For the log of the agent.
+  // The log of the agent has this id.
   if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));
   if (checked?.edgeAccess !== undefined) headers.push(EDGE_ACCESS, checked.edgeAccess);
   if (addsProtocolVersion) headers.push('Connect-Protocol-Version', '1');

@@ -13,7 +13,7 @@ export const maxHeaderBytes = 64 * 1024;
 export const edgeServerOptions: ServerOptions<typeof IncomingMessage, typeof LingeringResponse> = {
   ServerResponse: LingeringResponse,
   requestTimeout: 0,
-  // Of later requests on a connection; `first-head.ts` has less patience with the first.
+  // The limit of later requests on a connection; `first-head.ts` has less patience with the first.
   headersTimeout: 60_000,
   keepAliveTimeout: 620_000,
   maxHeaderSize: maxHeaderBytes,

@@ -97,7 +97,7 @@ const rehearseInStore = async (): Promise<void> => {
       import('./rpc-listener.ts'),
       import('./host/rehearse.ts'),
     ]);
-    // With its own log and process table, so that the later owner sees nothing of it.
+    // The rehearsal has its own log and process table, so that the later owner sees nothing of it.
     const rpc = createRpcListener({
       settings: createSettingsStore(),
       users,

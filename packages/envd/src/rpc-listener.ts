@@ -118,7 +118,7 @@ export const createRpcListener = (options: {
       if (req.headers[`${prefix}content-encoding`] !== undefined)
         req.headers[`${prefix}accept-encoding`] ||= 'identity';
     }
-    // It plays no part here, and connect-es throws on one that is missing or does not parse.
+    // The host plays no part here, and connect-es throws on one that is missing or does not parse.
     req.headers[req.httpVersionMajor === 2 ? ':authority' : 'host'] = 'sandbox';
     dropUnread(req, res);
     listener(req, res);

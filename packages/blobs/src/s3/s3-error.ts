@@ -1,6 +1,6 @@
 import type { BlobErrorCode } from '../blob-error.ts';
 
-/** By name, of services that report what the status does not say. */
+/** Codes by the name of the error, from services that report what the status does not say. */
 const byName: Record<string, BlobErrorCode> = {
   CredentialsProviderError: 'denied',
   QuotaExceeded: 'exhausted',
@@ -33,7 +33,7 @@ export const toS3Code = (error: unknown): BlobErrorCode | undefined => {
   if (named) return named;
   const status = $metadata?.httpStatusCode;
   if (status !== undefined) return byStatus[status] ?? (status >= 500 ? 'unavailable' : undefined);
-  // Of the network: no answer has come.
+  // The network failed: no answer has come.
   if (name === 'TimeoutError' || code !== undefined) return 'unavailable';
   return undefined;
 };

@@ -23,7 +23,7 @@ export interface S3Settings {
   /** An existing bucket, with nothing else in it. */
   bucket: string;
   region: string;
-  /** Of a service other than that of AWS: `https://…`. Its buckets are part of the path. */
+  /** The URL of a service other than that of AWS: `https://…`. Its buckets are part of the path. */
   endpoint?: string;
   /** Where they are missing, the client looks for them as all programs for AWS do. */
   credentials?: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
@@ -33,7 +33,7 @@ const MIB = 2 ** 20;
 const MAX_PARTS = 10_000;
 /** The least that S3 takes for a part that is not the last one. */
 const LEAST_PART_BYTES = 5 * MIB;
-/** For a body of unknown size, which can have 156 GiB then. */
+/** The parts of a body of unknown size, which can have 156 GiB then. */
 const UNKNOWN_PART_BYTES = 16 * MIB;
 /** The parts of one body that are sent at the same time, each from memory. */
 const PARTS_IN_FLIGHT = 2;
@@ -180,7 +180,7 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
             await s3
               .send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), toOptions(signal))
               .catch((error: unknown) => {
-                // It has ended meanwhile.
+                // The upload has ended meanwhile.
                 if (toS3Code(error) !== 'not_found') throw error;
               });
             count += 1;

@@ -15,7 +15,7 @@ const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A body of so many bytes, which then does what `end` does with it. */
+/** A body that sends these bytes, and with which `end` then does something. */
 const bodyThen = (bytes: Uint8Array, end: (body: Readable) => void): Readable => {
   const chunkBytes = 65_536;
   let at = 0;

@@ -38,7 +38,7 @@ export const startSwift = async ({
   const folder = mkdtempSync(join(tmpdir(), 'skerry-swift-'));
   const credentials = { accessKeyId: 'test:tester', secretAccessKey: 'testing' };
   const script = fileURLToPath(new URL('swift-server.py', import.meta.url));
-  // It ends with this process: its input ends then.
+  // The server ends with this process: its input ends then.
   const [file, ...args] = [...through, python, script, folder];
   const child = spawn(file, [...args, credentials.accessKeyId, credentials.secretAccessKey], {
     cwd: folder,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Of each command that does something, by its words: lines as a user types them. `ID` is the id of a sandbox. */
+/** Lines as a user types them, by the words of the command. `ID` is the id of a sandbox. */
 const examples: Record<string, readonly string[]> = {
   up: [
     'sudo skerry up',

@@ -12,5 +12,5 @@ const parseUpTo =
 /** Parses a whole number. Each one takes memory, and a number beyond any host is a typing error. */
 export const parseCount = parseUpTo(1000);
 
-/** The same for what many hosts have together. */
+/** Parses a whole number of what many hosts have together. */
 export const parseTotalCount = parseUpTo(1_000_000);

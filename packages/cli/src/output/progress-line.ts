@@ -10,7 +10,7 @@ export interface ProgressStream {
 
 export interface StartProgress {
   message: string;
-  /** Of the whole work, 0 to 1; absent while it is unknown. */
+  /** The done part of the whole work, 0 to 1; absent while it is unknown. */
   fraction?: number;
 }
 

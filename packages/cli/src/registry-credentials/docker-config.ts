@@ -5,7 +5,7 @@ import { UserError } from '@skerry/server/user-error';
 /** What Docker's `config.json` says about registries. */
 export interface DockerConfig {
   path: string;
-  /** By registry, as Docker wrote it: `host[:port]`, or a URL. */
+  /** Accounts by registry, as Docker wrote it: `host[:port]`, or a URL. */
   auths: Readonly<Record<string, DockerAuth>>;
   /** The names of credential helpers, by registry. */
   credHelpers: Readonly<Record<string, string>>;

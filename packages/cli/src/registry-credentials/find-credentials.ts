@@ -37,7 +37,7 @@ function toRegistry(image: string): string | undefined {
   }
 }
 
-/** By the name itself, or by one whose host it is, as in `https://ghcr.io/v2/`. */
+/** Finds the entry of the registry, or of a URL of its host, such as `https://ghcr.io/v2/`. */
 function findEntry<T>(entries: Readonly<Record<string, T>>, registry: string): T | undefined {
   if (Object.hasOwn(entries, registry)) return entries[registry];
   const found = Object.keys(entries).find((name) => toHost(name) === toHost(registry));

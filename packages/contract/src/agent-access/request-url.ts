@@ -1,8 +1,8 @@
 /** What the URL of a request to the agent asks for. */
 export interface RequestUrl {
-  /** As it is written. */
+  /** The path as it is written, not decoded. */
   readonly path: string;
-  /** Decoded. */
+  /** The query, decoded. */
   readonly query: URLSearchParams;
 }
 

@@ -37,7 +37,7 @@ describe('isSameSecret', () => {
       return looks;
     };
     for (const given of ['c0ffee', 'x0ffee', 'c0ffex', 'xxxxxx']) expect(look(given)).toBe(12);
-    // As long as the text from the request takes, whatever the secret is.
+    // The time depends on the text from the request, and not on the secret.
     expect([look(''), look('c'), look('c0ffeec0ffee')]).toEqual([0, 2, 24]);
   });
 });

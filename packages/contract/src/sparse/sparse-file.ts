@@ -17,7 +17,7 @@ export interface SparseFile {
 const PREFIX = 'GNU.sparse.';
 const BLOCK_BYTES = 512;
 const MAX_EXTENTS = 100_000;
-/** Of the text of a number. */
+/** The most digits of a number. */
 const MAX_DIGITS = 16;
 
 /**
@@ -98,7 +98,7 @@ const createListReader = (name: string) => {
   };
 };
 
-/** Of numbers in pairs. */
+/** Each pair of numbers is an extent. */
 function toExtents(
   numbers: readonly number[],
   { sizeBytes, name }: { sizeBytes: number; name: string },

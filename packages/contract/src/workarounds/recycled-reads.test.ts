@@ -35,7 +35,7 @@ describe('a connection', () => {
       },
     };
   };
-  /** As Node reads: into the buffer that was asked for after the read before. */
+  /** Node reads into the buffer that was asked for after the read before. */
   let buffer: Uint8Array | undefined;
   const read = (value: number, sizeBytes: number): boolean => {
     const given = buffer ?? reads.nextBuffer();

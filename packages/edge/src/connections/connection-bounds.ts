@@ -15,7 +15,7 @@ const most = 20_000;
 
 /** Follows from the number of files that a process may have open: each connection may take a second one, to a sandbox. */
 export const toConnectionBounds = (descriptorLimit: number): ConnectionBounds => {
-  // For files, and for what the server itself opens to helper and sandboxes.
+  // Files need descriptors too, and what the server itself opens to helper and sandboxes.
   const kept = Math.min(1024, Math.floor(descriptorLimit / 4));
   const all = Math.min(most, Math.floor((descriptorLimit - kept) / 2));
   return {

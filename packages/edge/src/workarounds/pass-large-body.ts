@@ -12,7 +12,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PieceSink, RecycledReads } from '@skerry/contract/recycled-reads';
 
-/** For smaller bodies, the new connection that the next request then needs costs more than this saves. */
+/** A smaller body saves less than the new connection costs that the next request then needs. */
 const minLargeBytes = 1024 * 1024;
 
 /** The length of a response body that `passLargeBody` accepts, else undefined. */

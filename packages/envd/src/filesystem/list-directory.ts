@@ -9,7 +9,7 @@ import { escapeName } from '../system/escaped-name.ts';
 import type { AccountNames } from '../system/users.ts';
 import { readEntryInfo } from './entry-info.ts';
 
-/** Reading synchronously is several times faster. After so many entries the loop yields to other calls. */
+/** Reading synchronously is several times faster. The loop yields to other calls after each batch. */
 const ENTRIES_PER_BATCH = 256;
 
 /** Checks that a path is a directory, links followed. Throws the protocol's error for each way it may not be. */

@@ -10,7 +10,7 @@ const toNumber = (value: JsonValue): JsonValue =>
 export const useNumericSizes = (json: JsonValue): JsonValue => {
   if (typeof json !== 'object' || json === null) return json;
   for (const [key, value] of Object.entries(json)) {
-    // Its keys are those of a caller.
+    // A caller has chosen the keys of metadata.
     if (key === 'metadata') continue;
     if (key === 'size') (json as Record<string, JsonValue>)[key] = toNumber(value);
     else useNumericSizes(value);

@@ -91,7 +91,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     const known = index.pathOf(watch, wd);
     if (known === path) return undefined;
     if (known !== undefined) {
-      // The same directory under a newer name: its rename event is still in the queue.
+      // The directory has a newer name: its rename event is still in the queue.
       index.move(watch, known, path);
       return undefined;
     }

@@ -227,7 +227,7 @@ describe('limits of a connection', () => {
 
   it('are announced', async () => {
     const { session } = http2;
-    // They may have arrived before the listener was added.
+    // The settings may have arrived before a listener was added.
     await expect
       .poll(() => session.remoteSettings)
       .toMatchObject({ maxConcurrentStreams: 1000, maxHeaderListSize: 16 * 1024 });
@@ -267,7 +267,7 @@ describe('limits of a connection', () => {
 
 describe('bytes that are no HTTP/2', () => {
   it('behind a proper preface end that connection alone', async () => {
-    // The same bytes in every run.
+    // Every run sends equal bytes.
     const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16, 7), Buffer.alloc(16));
     const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
     const attack = async (index: number): Promise<void> => {

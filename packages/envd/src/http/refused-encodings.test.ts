@@ -22,7 +22,7 @@ describe('the encoding of a file', () => {
     ['GZip', 'gzip'],
     ['x-gzip', 'gzip'],
     ['deflate, gzip;q=0.001', 'gzip'],
-    // Of the same weight identity wins.
+    // Identity wins where weights are equal.
     ['*', 'identity'],
     ['gzip, *', 'identity'],
     ['gzip, identity', 'identity'],

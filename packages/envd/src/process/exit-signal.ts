@@ -4,7 +4,7 @@ import { lib } from '../system/libc.ts';
 const cSyscall = lib.func('long syscall(long number, ...)');
 const cIoctl = lib.func('int ioctl(int fd, unsigned long request, ...)');
 
-/** The same number on x86-64 and arm64. */
+/** x86-64 and arm64 have one number for it. */
 const SYS_PIDFD_OPEN = 434;
 /** `_IOWR(0xFF, 11, struct pidfd_info)` with the struct's first size (linux/pidfd.h). */
 const PIDFD_GET_INFO = 0xc040ff0b;

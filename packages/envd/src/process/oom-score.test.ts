@@ -70,7 +70,7 @@ describe('the score of what is spawned', () => {
 
 it('returns the child in a process whose score the kernel does not put back', async () => {
   const module = new URL('./oom-score.ts', import.meta.url).href;
-  // Its 0 is the kernel's -500, which no process without CAP_SYS_RESOURCE may take.
+  // A child's 0 is the kernel's -500, which no process without CAP_SYS_RESOURCE may take.
   const script = `
 import { readFileSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';

@@ -56,5 +56,5 @@ export const createOomScore = (file: OomScoreFile | undefined): (<T>(spawn: () =
   };
 };
 
-/** For the score of this process. */
+/** Works with the score of this process. */
 export const withOomScore = createOomScore(openOwn());

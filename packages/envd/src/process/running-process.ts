@@ -9,7 +9,7 @@ import type { Terminal } from './terminal.ts';
 
 export interface RunningProcess {
   readonly pid: number;
-  /** Its output, which outlives it. */
+  /** The output, which outlives the process. */
   readonly output: ProcessOutput;
   /** Undefined when it runs on pipes. */
   readonly terminal: Terminal | undefined;

@@ -26,7 +26,7 @@ export interface StartOptions {
   user: User;
   config: ProcessConfig;
   tag: string | undefined;
-  /** With a terminal it is that, whatever this says. */
+  /** Whether stdin is a pipe. A terminal takes input whatever this says. */
   stdin: boolean;
   /** Undefined for pipes. */
   terminalSize: TerminalSize | undefined;

@@ -12,7 +12,7 @@ const bitsFor = ({ uid, gid, mode }: Stats, user: User): number => {
   return gid === user.gid || user.groups.includes(gid) ? mode >> 3 : mode;
 };
 
-/** By its permission bits; access lists are not looked at. For root one bit of three is enough (path_resolution(7)). */
+/** Permission bits decide; access lists are not looked at. Root needs one bit of three (path_resolution(7)). */
 export const mayExecute = (stats: Stats, user: User): boolean =>
   ((user.uid === 0 ? stats.mode | (stats.mode >> 3) | (stats.mode >> 6) : bitsFor(stats, user)) & SEARCH) !==
   0;

@@ -12,6 +12,6 @@ export const yieldToAgent = (pid: number): void => {
   try {
     setPriority(pid, NICE);
   } catch {
-    // It has ended already, or the right is missing: then the kernel shares evenly.
+    // The process has ended already, or the right is missing: then the kernel shares evenly.
   }
 };

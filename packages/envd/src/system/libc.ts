@@ -73,7 +73,7 @@ export const sendfile = (
 const SOL_SOCKET = 1;
 const SO_SNDBUF = 7;
 
-/** Asks for room for so many bytes in a socket (socket(7)); the kernel gives as much as the host allows. */
+/** Asks for room for `sizeBytes` in a socket (socket(7)); the kernel gives as much as the host allows. */
 export const setSendBuffer = (fd: number, sizeBytes: number): void => {
   check(cSetsockopt(fd, SOL_SOCKET, SO_SNDBUF, new Int32Array([sizeBytes]), 4), 'setsockopt');
 };

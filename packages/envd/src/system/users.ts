@@ -26,7 +26,7 @@ export interface Users {
   get(name: string): User;
   /** The id of a group; undefined when the sandbox has no such group. `root` exists even without a group file. */
   findGroup(name: string): number | undefined;
-  /** As they are now. Who asks for many names takes one of these: each looks at the files. */
+  /** The names of now. A caller that needs many takes one of these, since each call looks at the files. */
   names(): AccountNames;
 }
 

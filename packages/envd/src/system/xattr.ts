@@ -32,7 +32,7 @@ export const listAttributes = (target: number | string): string[] => {
 export const getAttribute = (target: number | string, name: string): string | undefined =>
   getAttributeBytes(target, name)?.toString('utf8');
 
-/** As `getAttribute`, for a value that may be no text. */
+/** The value of an attribute, which may be no text. */
 export const getAttributeBytes = (target: number | string, name: string): Buffer | undefined => {
   const get = typeof target === 'number' ? calls.fget : calls.lget;
   const size: number = get(target, name, buffer, buffer.length);

@@ -46,7 +46,7 @@ export interface ClientOptions {
 export interface TestAgent {
   readonly pid: number;
   readonly socketDir: string;
-  /** Its TCP port, free when it started. */
+  /** The TCP port, free when the agent started. */
   readonly port: number;
   /** A folder for the test, writable by every user. */
   readonly dir: string;

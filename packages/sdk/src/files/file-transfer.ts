@@ -63,7 +63,7 @@ export async function readFile<T>(
   try {
     const { response: answer, error } = await agent.client.files.GET('/files', {
       params: { query: toQuery(path, options) },
-      // By default `fetch` asks for gzip, which is slower than most networks.
+      // `fetch` asks for gzip by default, which is slower than most networks.
       headers: { 'Accept-Encoding': 'identity' },
       parseAs: 'stream',
       signal: call.signal,

@@ -24,7 +24,7 @@ export interface NodeInfo {
   lastSeenAt: Date | undefined;
   /** Why it cannot be reached. */
   problem: string | undefined;
-  /** Of its skerry. */
+  /** The version of skerry on the node. */
   version: string | undefined;
   /** How many sandboxes may start or run on it, and its memory, by which they are spread. */
   room: { sandboxes: number; memoryMb: number } | undefined;

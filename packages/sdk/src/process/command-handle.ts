@@ -60,12 +60,12 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
     });
   }
 
-  /** Its stdout since the creation of this handle. */
+  /** The stdout of the command since the creation of this handle. */
   get stdout(): string {
     return this.#log.textOf('stdout');
   }
 
-  /** Its stderr since the creation of this handle. */
+  /** The stderr of the command since the creation of this handle. */
   get stderr(): string {
     return this.#log.textOf('stderr');
   }

@@ -9,7 +9,7 @@ export interface ListenOptions extends AgentCallOptions {
   /** How long to listen, in milliseconds. Default 0: to the end. */
   timeoutMs?: number | undefined;
   onOutputLost?: ((lost: LostOutput) => void) | undefined;
-  /** The same as `signal` where the stream starts the process: when it aborts, the process is killed. */
+  /** `signal` where the stream starts the process: when it aborts, the process is killed. */
   killSignal?: AbortSignal | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface ProcessCallOptions {
 /** How long the sandbox may block a command while no client is connected, so that fast output is not lost either. */
 export const skerryHoldMs = 10_000;
 
-/** As an offset: new output only. */
+/** The offset that asks for new output only. */
 export const fromNowOn = 2n ** 64n - 1n;
 
 /** Opens a Start or a Connect stream and reads its start message. */

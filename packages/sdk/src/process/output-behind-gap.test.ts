@@ -12,7 +12,7 @@ const stdout = (value: string) =>
     value: { output: { case: 'stdout' as const, value: Buffer.from(value) } },
   });
 
-/** A server that writes the alphabet over connections which break after so many bytes each, and keeps only what begins there. */
+/** A server that writes the alphabet over connections that break after `bytes` each, and keeps only what begins at `keptFrom`. */
 const serve = async (connections: { bytes: number; keptFrom: number }[]) => {
   const asked: (bigint | undefined)[] = [];
   const left = [...connections];

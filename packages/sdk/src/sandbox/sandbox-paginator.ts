@@ -12,7 +12,7 @@ export interface SandboxListOptions extends ConnectionOptions {
   startedAfter?: Date | undefined;
   /** Id or alias of the template. */
   template?: string | undefined;
-  /** By start time. Default `desc`. */
+  /** Sandboxes are ordered by their start time. Default `desc`. */
   order?: 'asc' | 'desc' | undefined;
   /** Sandboxes in a page, 1 to 100. */
   limit?: number | undefined;

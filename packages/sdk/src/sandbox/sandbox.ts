@@ -50,7 +50,7 @@ export class Sandbox implements AsyncDisposable {
   readonly domain: string;
   /** Version of its agent. */
   readonly envdVersion: string;
-  /** For the header `e2b-traffic-access-token` when its ports are not public. */
+  /** The value of the header `e2b-traffic-access-token`; undefined while the ports are public. */
   readonly trafficAccessToken: string | undefined;
   readonly commands: Commands;
   readonly files: Files;
@@ -116,7 +116,7 @@ export class Sandbox implements AsyncDisposable {
     return killSandbox(this.#connection, this.sandboxId, options);
   }
 
-  /** As the method of the same name, by id. */
+  /** Pauses a sandbox by its id, as the method does. */
   static pause(sandboxId: string, options: PauseOptions & ConnectionOptions = {}): Promise<void> {
     return pauseSandbox(createConnection(options), sandboxId, options);
   }
@@ -131,7 +131,7 @@ export class Sandbox implements AsyncDisposable {
     return pauseSandbox(this.#connection, this.sandboxId, options);
   }
 
-  /** As the method of the same name, by id. */
+  /** Makes a snapshot of a sandbox by its id, as the method does. */
   static createSnapshot(
     sandboxId: string,
     options: SnapshotOptions & ConnectionOptions = {},
@@ -156,7 +156,7 @@ export class Sandbox implements AsyncDisposable {
     return new SnapshotPaginator(this.#connection, { ...options, sandboxId: this.sandboxId });
   }
 
-  /** As the method of the same name, by id. */
+  /** Copies a sandbox by its id, as the method does. */
   static fork(
     sandboxId: string,
     options: ForkOptions & ConnectionOptions = {},
@@ -209,12 +209,12 @@ export class Sandbox implements AsyncDisposable {
     return getSandboxInfo(this.#connection, this.sandboxId, options);
   }
 
-  /** As the method of the same name, by id. A paused sandbox stays paused. */
+  /** Reads what the service knows of a sandbox by its id. A paused sandbox stays paused. */
   static getInfo(sandboxId: string, options: ConnectionOptions = {}): Promise<SandboxInfo> {
     return getSandboxInfo(createConnection(options), sandboxId, options);
   }
 
-  /** As the method of the same name, by id. */
+  /** Reads the log of a sandbox by its id, as the method does. */
   static getLogs(sandboxId: string, options: LogsOptions & ConnectionOptions = {}): Promise<LogEntry[]> {
     return getSandboxLogs(createConnection(options), sandboxId, options);
   }
@@ -227,7 +227,7 @@ export class Sandbox implements AsyncDisposable {
     return getSandboxLogs(this.#connection, this.sandboxId, options);
   }
 
-  /** As the method of the same name, by id. */
+  /** Reads the metrics of a sandbox by its id, as the method does. */
   static getMetrics(
     sandboxId: string,
     options: MetricsOptions & ConnectionOptions = {},

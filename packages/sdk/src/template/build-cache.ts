@@ -5,7 +5,7 @@ import type { ConnectionOptions } from '../transport/connection-options.ts';
 
 /** The files after a step of a build, or an image of a registry, that later builds begin with. */
 export interface CachedResult {
-  /** As in the log of a build; equal for equal work. */
+  /** The key that the log of a build names; equal for equal work. */
   key: string;
   /** The key of the result that it was made on. */
   parent: string | undefined;

@@ -24,7 +24,7 @@ export class TemplateBuildError extends SandboxError {
   override readonly name: string = 'TemplateBuildError';
   readonly templateId: string;
   readonly buildId: string;
-  /** As in `BuildProgress`. */
+  /** `step` of `BuildProgress`. */
   readonly step: string | undefined;
   /** The line of the Dockerfile with that step, from 1. */
   readonly line: number | undefined;

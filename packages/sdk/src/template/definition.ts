@@ -1,6 +1,6 @@
 /**
- * For a private registry: user name and password, an access key for Amazon ECR, or the key of a service account for Google Artifact
- * Registry, as JSON. They are sent with the build, and never stored, logged or returned.
+ * Credentials of a private registry: user name and password, an access key for Amazon ECR, or the key of a service account for Google
+ * Artifact Registry, as JSON. They are sent with the build, and never stored, logged or returned.
  */
 export type RegistryCredentials =
   | { username: string; password: string }
@@ -39,7 +39,7 @@ export interface CopyStep {
 /** @internal */
 export interface RemoteFile {
   url: string;
-  /** As `sha256:` with hex digits. */
+  /** `sha256:` with hex digits. */
   checksum?: string;
 }
 
@@ -94,7 +94,7 @@ export interface TemplateDefinition extends StageDefinition {
   stages?: readonly StageDefinition[] | undefined;
   startCommand: string | undefined;
   readyCommand: string | undefined;
-  /** As words, in place of `startCommand` and `readyCommand`. */
+  /** Words that replace `startCommand` and `readyCommand`. */
   entrypoint?: readonly string[] | undefined;
   command?: readonly string[] | undefined;
   healthcheck?: readonly string[] | undefined;

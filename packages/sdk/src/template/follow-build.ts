@@ -19,7 +19,7 @@ export interface FollowOptions extends CallOptions {
 const PAGE_ENTRIES = 100;
 const FIRST_INTERVAL_MS = 100;
 const MAX_INTERVAL_MS = 1_000;
-/** As long as a command tries to attach again. */
+/** A command tries to attach again for as long. */
 const MAX_OUTAGE_MS = 10_000;
 const transient: readonly SandboxErrorCode[] = ['connection_failed', 'unavailable'];
 

@@ -24,7 +24,7 @@ export interface SavedImage {
 
 type Archive = Blob | ReadableStream<Uint8Array>;
 
-/** As `templates.load`. */
+/** Makes a template of an archive, for `templates.load`. */
 export function loadImage(name: string, archive: Archive, options: LoadOptions): TemplateBuild {
   const connection = createConnection(options);
   return startBuild(connection, options, (run) =>
@@ -71,7 +71,7 @@ async function runLoad(
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }
 
-/** As `templates.save`. */
+/** Reads a template as an archive, for `templates.save`. */
 export async function saveImage(nameOrId: string, options: ConnectionOptions): Promise<SavedImage> {
   const { data, response } = await callApi(
     createConnection({ ...options, requestTimeoutMs: 0 }),

@@ -13,7 +13,7 @@ export async function serveAgent(
   fallback: RequestListener = (_request, response) => void response.writeHead(404).end(),
 ): Promise<{ agent: Agent; seen: IncomingMessage[] }> {
   const seen: IncomingMessage[] = [];
-  // Its type allows for HTTP/2, which this server does not speak.
+  // The type of `fallback` allows for HTTP/2, which this server does not speak.
   const adapter = connectNodeAdapter({ routes, fallback: fallback as never });
   const domain = await listen((request, response) => {
     seen.push(request);

@@ -48,7 +48,7 @@ export async function reconnect<T>(options: ReconnectOptions<T>): Promise<T> {
     } catch (error) {
       const failure = await explainLostStream(agent, signal, error);
       if (failure.code === 'connection_failed' || failure.code === 'timeout') continue;
-      // For any other error, the caller sees the broken connection.
+      // The caller sees the broken connection for any other error.
       throw failure.code === 'canceled' || failure.code === 'sandbox_unavailable' ? failure : reason;
     }
   }

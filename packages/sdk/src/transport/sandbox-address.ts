@@ -9,7 +9,7 @@ type Addresses = Pick<Connection, 'apiUrl' | 'sandboxUrl'>;
 
 interface SandboxName {
   sandboxId: string;
-  /** With its port. */
+  /** The domain of the service with its port. */
   domain: string;
 }
 

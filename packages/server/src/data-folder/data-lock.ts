@@ -15,7 +15,7 @@ export async function lockDataFolder(
   throw new UserError(`another skerry is using ${folder}: stop it or name another folder with --data`);
 }
 
-/** As `lockDataFolder`, and resolves with undefined when another process still holds it. */
+/** Waits for the lock; resolves with undefined when another process still holds it then. */
 export const waitForLock = (folder: string, waitMs: number): Promise<FileLock | undefined> =>
   waitForFileLock(lockFile(folder), { waitMs });
 

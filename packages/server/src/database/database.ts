@@ -69,7 +69,7 @@ export async function openStore(
   return store;
 }
 
-/** With the messages of its causes; the driver's do not have the password. */
+/** The message with those of its causes; the driver's do not have the password. */
 function toChain({ message, cause }: Error): string {
   return cause instanceof Error ? `${message}: ${toChain(cause)}` : message;
 }

@@ -7,7 +7,7 @@ export function signalIdentified(target: ProcessIdentity, signal: NodeJS.Signals
   try {
     process.kill(target.pid, signal);
   } catch (error) {
-    // It ended between the check and the signal, which is the goal.
+    // The process ended between the check and the signal, which is the goal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -93,7 +93,7 @@ async function stopByHelper(
   }
 }
 
-/** With the message of the innermost cause, which is the most specific. */
+/** The message with that of the innermost cause, which is the most specific. */
 function toReason(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${toReason(cause)}` : message;

@@ -13,7 +13,7 @@ export interface TakeOverOptions {
   say: (message: string) => void;
 }
 
-/** For the end of a killed process, and of a process that only waited for it. */
+/** Time for the end of a killed process, and of a process that only waited for it. */
 const AFTER_KILL_MS = 10_000;
 /** Another process may be checking the lock, or a server may just be ending. */
 const GLANCE_MS = 500;

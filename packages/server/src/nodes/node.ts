@@ -23,9 +23,9 @@ export interface NodeOptions extends Omit<HostOptions, 'ports'> {
   files: CredentialFiles;
   /** Port 0 picks a free one. */
   listen: { host: string; port: number };
-  /** Of sandboxes that start or run. */
+  /** How many sandboxes may start or run at a time. */
   maxSandboxes: number;
-  /** Of skerry. */
+  /** The version of skerry. */
   version: string;
   /** Where metrics are served; absent: nowhere. */
   metricsListen?: MetricsListen | undefined;

@@ -148,7 +148,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   return { address: serving.address, drain: serving.drain, close: () => running.disposeAsync() };
 }
 
-/** The same for all servers that share a secret, which the nodes do not get to know. */
+/** An id that all servers with the secret have, and from which nodes do not learn the secret. */
 const toInstallation = (secret: string): string =>
   createHash('sha256').update(`installation of ${secret}`).digest('hex').slice(0, 32);
 
@@ -156,7 +156,7 @@ const toInstallation = (secret: string): string =>
 const toSigningKey = (secret: string): string =>
   createHash('sha256').update(`manifests of ${secret}`).digest('hex');
 
-/** Throws `UserError` when another server of the database has another secret: tokens of sandboxes would be of no use there. */
+/** Throws `UserError` when another server of the database has another secret: tokens of sandboxes would not be valid there. */
 async function requireOneSecret(
   store: Pick<Store, 'takeLease'>,
   { installation, dataDir }: { installation: string; dataDir: string },

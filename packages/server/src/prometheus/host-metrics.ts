@@ -6,12 +6,12 @@ import type { Metrics } from './open-metrics.ts';
 
 /** A machine that makes sandboxes. */
 export interface MeasuredHost {
-  /** Of the helper that makes them. */
+  /** The runtime of the helper that makes sandboxes. */
   runtime: Pick<RemoteRuntime, 'transport'>;
   dataDir: string;
   /** How often the helper has ended by itself. */
   helperFaults(): number;
-  /** Of the server that owns this node; absent on a machine that is none, undefined until one does. */
+  /** The epoch of the server that owns this node, undefined before there is one; absent where this machine is no node. */
   epoch?: () => number | undefined;
 }
 

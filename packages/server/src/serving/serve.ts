@@ -35,7 +35,7 @@ export interface ServingOptions extends TlsOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
-  /** Of the PostgreSQL database for the state, which may have a password; absent: a file in the data folder. */
+  /** The URL of the PostgreSQL database for the state, which may have a password; absent: a file in the data folder. */
   databaseUrl?: string;
   /** Public domain of the sandboxes with its port; derived from host and port when absent. */
   domain?: string;

@@ -25,7 +25,7 @@ export function listNodesCommand(): Command {
   });
 }
 
-/** With the columns of owners where several servers share the nodes. */
+/** The table of nodes, with the columns of owners where several servers share them. */
 const toNodeTable = (all: readonly NodeInfo[]): string[] => {
   const isShared = all.some(({ owner }) => owner !== undefined);
   const head = [...HEAD, ...(isShared ? OWNER_HEAD : []), 'PROBLEM'];

@@ -9,7 +9,7 @@ import { isErrno } from '../../system/errno.ts';
 export interface Source {
   /** Absolute, without links. */
   path: string;
-  /** Its name in the archive, relative; empty for the top. */
+  /** The name in the archive, relative; empty for the top. */
   name: string;
 }
 

@@ -3,7 +3,7 @@
  * values may be any bytes.
  */
 const OWN_RECORD = 'SKERRY.xattrs';
-/** As other programs write them, as text. */
+/** Records that other programs write, as text. */
 const PREFIX = 'SCHILY.xattr.';
 
 export type Attributes = readonly (readonly [name: string, value: Buffer])[];

@@ -18,13 +18,13 @@ export interface CompositionPaths {
   destination: string;
 }
 
-/** As many links as the kernel follows in one path (path_resolution(7)). */
+/** The kernel follows no more links in one path (path_resolution(7)). */
 const MAX_LINKS = 40;
 
 const isMissing = (error: unknown): boolean =>
   isErrno(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
-/** As bigint: two inode numbers of an overlay may be equal when rounded to a double. */
+/** Stats with bigints: two inode numbers of an overlay may be equal when rounded to a double. */
 const statIfThere = async (path: string): Promise<BigIntStats | undefined> => {
   try {
     return await stat(path, { bigint: true });

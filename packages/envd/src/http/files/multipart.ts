@@ -5,7 +5,7 @@ import { invalid } from '@skerry/contract/error';
 
 /** One part named `file`. */
 export interface FilePart {
-  /** With its directories, as the client gave it. Undefined for a plain text value. */
+  /** The name with its directories, as the client gave it. Undefined for a plain text value. */
   filename: string | undefined;
   body: AsyncIterable<Uint8Array>;
 }

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Of a process that writes much: when it was held back and let go, for a reader that has gone. */
+/** When a process that writes much was held back and let go, for a reader that has gone. */
 const holdFor = (holdMs: number) => {
   const held: boolean[] = [];
   const output = createProcessOutput({

@@ -99,7 +99,7 @@ describe('an output journal', () => {
         expect(piece.toString()).not.toContain('\ufffd');
         expect(piece.length).toBeLessThanOrEqual(32 * KIBIBYTE);
       }
-      // As many as without that, or there would be a small one beside each large one.
+      // A split at each character would leave a small piece beside each large one.
       expect(pieces.length).toBeLessThanOrEqual(Math.ceil(text.length / 16_384) + 10);
     }
     const terminal = createOutputJournal();

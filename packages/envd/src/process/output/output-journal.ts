@@ -64,7 +64,7 @@ const FIRST_BLOCK_BYTES = 1024;
 const MIN_WHOLE_BYTES = 16 * 1024;
 /** The approximate memory of the entry of a run. */
 const RUN_BYTES = 40;
-/** As `process.proto` limits its events. */
+/** The limits of `process.proto` for its events. */
 const MAX_PIECE_BYTES = { stdout: 32 * 1024, stderr: 32 * 1024, pty: 16 * 1024 };
 
 /** Bytes of one kind in a row. */

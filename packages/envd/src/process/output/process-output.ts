@@ -12,7 +12,7 @@ export type OutputEvent =
 export interface Subscription {
   /** Where it begins. */
   readonly offset: number;
-  /** The same by kind: how many bytes of each were written before. */
+  /** How many bytes of each kind were written before. */
   readonly positions: OutputOffsets;
   /**
    * Takes the next piece. The last piece is `end`; after it the result is undefined. Fails with `SlowReaderError` when the reader was
@@ -79,9 +79,9 @@ const FULL_BYTES = 256 * 1024;
  * was not paused. A larger journal costs more than its bytes: long-lived data enlarges the heap, which slows output by a fifth.
  */
 const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
-/** The same while a reader may reconnect: it then lacks what was in flight, several megabytes. */
+/** The journal while a reader may reconnect: it then lacks what was in flight, several megabytes. */
 const MAX_HELD_JOURNAL_BYTES = 8 * 1024 * 1024;
-/** The same two while all processes together need more than the budget. */
+/** Both limits while all processes together need more than the budget. */
 const TIGHT_FULL_BYTES = 64 * 1024;
 const TIGHT_JOURNAL_BYTES = 256 * 1024;
 const STALL_MS = 60_000;
@@ -238,7 +238,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       if (offset !== undefined && offset <= journal.end) for (const gone of expected.keys()) leave(gone);
       let failure: Error | undefined;
       let isEndTaken = false;
-      /** Of the piece that was taken last. It stays lent when the reader leaves: the piece may not have been written out yet. */
+      /** The lender of the piece that was taken last, which stays lent when the reader leaves: it may not have been written out yet. */
       let lender: Lender | undefined;
       /** Where the rest of a character did not come in time. */
       let overdueAt: number | undefined;
@@ -276,7 +276,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
             if (piece !== undefined && !isAwaited) {
               reader.cursor += piece.bytes.length;
               noteDelivered(piece.bytes.length);
-              // By now the piece before has been written out.
+              // The piece before has been written out by now.
               if (lender !== undefined) lender.borrowerCount -= 1;
               lender = piece.lender;
               lender.borrowerCount += 1;

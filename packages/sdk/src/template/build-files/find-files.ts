@@ -109,7 +109,7 @@ function findNamed(search: Search, path: string, follow = true): BuildFile[] {
 const toOwnPath = ({ folder }: BuildFolder, { path }: BuildFile): string =>
   path === folder ? '.' : path.slice(folder.length + 1).replaceAll('\\', '/');
 
-/** As a Dockerfile copies a match: a file by its own name, of a folder what is in it. */
+/** The files of a match as a Dockerfile copies it: a file by its own name, of a folder what is in it. */
 function flatten(search: Search, match: string, base: string): BuildFile[] {
   const toName = (name: string): string => (base === '.' ? name : `${base}/${name}`);
   const [entry, ...below] = findNamed(search, match);
@@ -138,7 +138,7 @@ function toFixedPart(pattern: string): string {
   return fixed.join('/') || '.';
 }
 
-/** Of several with one name, the last stays. */
+/** Sorted by name; the last of several with one name stays. */
 const toSorted = (files: readonly BuildFile[]): BuildFile[] =>
   [...new Map(files.map((file) => [file.name, file])).values()].toSorted((a, b) =>
     a.name < b.name ? -1 : 1,

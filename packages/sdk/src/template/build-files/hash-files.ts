@@ -10,8 +10,8 @@ export interface FilesHash {
 }
 
 /**
- * The same for the same arguments and the same names, types, modes, link targets and contents of files, in any folder and at any
- * time. `files` must be sorted by name.
+ * Returns a hash of the arguments and of the names, types, modes, link targets and contents of files, which does not depend on folder
+ * and time. `files` must be sorted by name.
  */
 export async function hashFiles(
   args: readonly string[],

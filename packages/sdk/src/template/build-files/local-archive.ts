@@ -45,7 +45,7 @@ function decompress(head: Buffer): Buffer {
     // The end of the file is not there.
     return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
-    // It only begins like one.
+    // The file only begins like a compressed one.
     return Buffer.alloc(0);
   }
 }
@@ -55,7 +55,7 @@ function isHeader(bytes: Buffer): boolean {
   const { start, end } = CHECKSUM;
   const expected = Number.parseInt(bytes.toString('latin1', start, end).replace(/\0.*$/s, '').trim(), 8);
   let sum = 0;
-  // It counts itself as blanks.
+  // The sum counts its own field as blanks.
   for (let at = 0; at < BLOCK_BYTES; at += 1) sum += at >= start && at < end ? 0x20 : (bytes[at] ?? 0);
   return sum === expected;
 }

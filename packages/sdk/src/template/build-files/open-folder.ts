@@ -17,7 +17,7 @@ export function openBuildFolder(folder: string, ignoreFile: string | undefined):
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw toSandboxError('invalid_argument', `the context "${folder}" is no folder`);
   const rules = (ignoreFile && readIfThere(ignoreFile)) ?? readIfThere(join(folder, '.dockerignore')) ?? '';
-  // Its declarations name a default export, which a CommonJS module has as a property as well as itself.
+  // The declarations of the module name a default export, which a CommonJS module has as a property as well as itself.
   const ignored = dockerignore.default({ ignorecase: false }).add(rules);
   return {
     folder: realpathSync(folder),

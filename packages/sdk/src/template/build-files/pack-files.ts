@@ -44,7 +44,7 @@ async function addFile(
   { expected, closed }: { expected: string | undefined; closed: AbortSignal },
 ): Promise<void> {
   const sink = archive.entry({ name, mode, mtime, uid: 0, gid: 0, type: 'file', size: sizeBytes });
-  // It fails with the archive, which has the reason.
+  // The entry fails with the archive, which has the reason.
   sink.on('error', () => undefined);
   const hash = createHash('sha256');
   const changed = (): Error =>

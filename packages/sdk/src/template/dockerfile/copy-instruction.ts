@@ -112,7 +112,7 @@ const isStart = (parts: readonly WordPart[], { word }: ParsedHeredoc): boolean =
 /** Docker reads every source below the context, also one that seems to leave it. */
 const toContextPath = (path: string): CopyStep['src'] => path.replace(/^(?:\/|\.\.(?:\/|$))+/, '') || '.';
 
-/** As `toContextPath`, with the `/./` before the part of the path that is kept. */
+/** The path below the context, with the `/./` before the part of it that is kept. */
 const toPivotPath = (path: string): string => {
   const [before = '', after] = path.split(/\/\.\/(.*)/s);
   return after === undefined ? toContextPath(path) : `${toContextPath(before)}/./${after}`;

@@ -7,7 +7,7 @@ export interface ParsedInstruction {
   keyword: string;
   /** From 1. */
   line: number;
-  /** Its arguments without flags, comments and ends of continued lines, and without the contents of heredocs. */
+  /** The arguments without flags, comments and ends of continued lines, and without the contents of heredocs. */
   text: string;
   flags: readonly { name: string; value: string }[];
   heredocs: readonly ParsedHeredoc[];

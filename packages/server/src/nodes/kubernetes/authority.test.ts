@@ -56,7 +56,7 @@ const secretFiles = (name: string): Record<string, string> =>
   (server.get('secrets', name)?.stringData ?? {}) as Record<string, string>;
 const pair = (file: string) => join(folder, 'pair', file);
 
-/** As an API server does with `stringData`. */
+/** Stores secrets as an API server does with `stringData`. */
 const storeSecrets = (): void => {
   for (const name of Object.values(names)) {
     const secret = server.get('secrets', name);

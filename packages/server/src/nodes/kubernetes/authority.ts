@@ -59,7 +59,7 @@ export async function startAuthority(options: AuthorityOptions): Promise<{ close
     if (authority === undefined) return;
     const cert = await signRequest({ role: 'node', name: verdict.node }, { request: pem, authority, days });
     const body = await decide(certificates, request, verdict);
-    // With the authority, which the node has to know as well.
+    // The node has to know the authority as well.
     const certificate = Buffer.from(cert + authority.cert).toString('base64');
     body.status = Object.assign(body.status ?? {}, { certificate });
     await certificates.replaceCertificateSigningRequestStatus({ name, body });

@@ -5,9 +5,9 @@ import { type CertificateWithKey, makeAuthority, makeCertificate } from '@skerry
 
 /** Names of the Secrets of an installation. */
 export interface SecretNames {
-  /** Of the authority: `tls.crt` and `tls.key`. */
+  /** The Secret of the authority: `tls.crt` and `tls.key`. */
   authority: string;
-  /** Of the servers: `tls.crt`, `tls.key`, and `ca.crt` of the authority. */
+  /** The Secret of the servers: `tls.crt`, `tls.key`, and `ca.crt` of the authority. */
   platform: string;
   /** What all servers share: `secret`, from which tokens of sandboxes follow, and `api-key`. */
   server: string;

@@ -13,7 +13,7 @@ export interface ForwarderOptions {
   origin: string;
   /** Host name that leads to the port of the sandbox. */
   host: string;
-  /** For a sandbox whose ports are not public. */
+  /** Absent where the ports of the sandbox are public. */
   trafficAccessToken?: string;
 }
 

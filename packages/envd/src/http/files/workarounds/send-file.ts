@@ -22,7 +22,7 @@ const MAX_CALL_BYTES = 64 * 1024 * 1024;
 const SEND_BUFFER_BYTES = 512 * 1024;
 /** Takes a thread of the pool, so only for as long as a reader that keeps up needs. */
 const WAIT_MS = 20;
-/** Files at the same time: they share few threads with everything else, and koffi has room for so many calls. */
+/** Files at the same time: they share few threads with everything else, and koffi has room for 16 calls. */
 const MAX_UNDER_WAY = 16;
 
 let underWay = 0;
@@ -34,7 +34,7 @@ const fdOf = ({ socket }: ServerResponse): number | undefined => {
 };
 
 /**
- * As `sendBytes`, with the kernel moving the bytes from the file to the connection where it can: over HTTP/1.1, for a response
+ * Sends bytes as `sendBytes`, with the kernel moving them from the file to the connection where it can: over HTTP/1.1, for a response
  * whose length is known. Takes half the processor time of `sendBytes`.
  */
 export const sendFile = async (
