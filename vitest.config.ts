@@ -53,6 +53,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/*/src/**/*.test.ts',
+            'bundling/**/*.test.ts',
             'scripts/**/*.test.ts',
             'bench/src/**/*.test.ts',
             'site/reference/**/*.test.ts',

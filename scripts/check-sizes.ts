@@ -1,6 +1,6 @@
 // Fails when a client is larger in a web page than it may be. Needs the built packages.
 import { join } from 'node:path';
-import { type Client, findTooLarge, limits, measureBundle } from './packages/client-sizes.ts';
+import { type Client, findTooLarge, limits, measureBundle } from '../bundling/client-sizes.ts';
 
 const sizes = Object.fromEntries(
   await Promise.all(

@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { bundleClient } from '../../scripts/packages/bundle-client.ts';
-import { bundleGenerator } from '../../scripts/packages/bundle-generator.ts';
+import { bundleClient } from '../../bundling/bundle-client.ts';
+import { bundleGenerator } from '../../bundling/bundle-generator.ts';
 
 const root = import.meta.dirname;
 const messages = ['process/process_pb', 'filesystem/filesystem_pb'].map((name) => `gen/${name}`);

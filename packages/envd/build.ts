@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'rolldown';
-import { literalDescriptors } from '../../scripts/workarounds/literal-descriptors.ts';
+import { literalDescriptors } from '../../bundling/workarounds/literal-descriptors.ts';
 import { useAgent } from './use-agent.ts';
 import { copyKoffi, nativeKoffi } from './workarounds/native-koffi.ts';
 

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundleGenerator } from '../../scripts/packages/bundle-generator.ts';
+import { bundleGenerator } from '../../bundling/bundle-generator.ts';
 
 const root = import.meta.dirname;
 

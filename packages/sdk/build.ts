@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { bundleClient } from '../../scripts/packages/bundle-client.ts';
+import { bundleClient } from '../../bundling/bundle-client.ts';
 
 const root = import.meta.dirname;
 const dist = join(root, 'dist');

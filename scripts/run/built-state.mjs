@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 /** What installation and build read beside the packages of the agent, which alone is built for a server of the checkout. */
 const shared = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.base.json', 'turbo.json'];
-const folders = ['scripts', 'specs'];
+const folders = ['bundling', 'scripts', 'specs'];
 const made = new Set(['dist', 'node_modules', '.turbo']);
 
 /** The folders of a package and of all packages of the workspace that it depends on. */

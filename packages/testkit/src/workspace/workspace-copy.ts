@@ -13,6 +13,7 @@ export function copyWorkspace(): WorkspaceCopy {
   const path = mkdtempSync(join(tmpdir(), 'skerry-copy-'));
   for (const entry of [
     'packages',
+    'bundling',
     'scripts',
     'specs',
     'package.json',

@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
-import { literalDescriptors } from '../workarounds/literal-descriptors.ts';
-import { pureEnums } from '../workarounds/pure-enums.ts';
-import { withoutExtensions } from '../workarounds/without-extensions.ts';
+import { literalDescriptors } from './workarounds/literal-descriptors.ts';
+import { pureEnums } from './workarounds/pure-enums.ts';
+import { withoutExtensions } from './workarounds/without-extensions.ts';
 
 interface ClientBundle {
   /** The folder of the package. Its `dist` is made new. */

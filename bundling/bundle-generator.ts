@@ -11,7 +11,7 @@ interface GeneratorBundle {
   needs: string[];
 }
 
-const scripts = join(import.meta.dirname, '..');
+const scripts = join(import.meta.dirname, '../scripts');
 
 /** Bundles the command of a client that generates a client for another server: `start.js`, which installs and runs `program/`. */
 export async function bundleGenerator({ root, name, needs }: GeneratorBundle): Promise<void> {
