@@ -23,11 +23,11 @@ export const connectionOf = (request: IncomingMessage): Socket =>
 
 const responses = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Records the response to a request that asks for another protocol in a stream: in HTTP/1 it is made from the connection. */
+/** Records the response to a request that asks for another protocol. */
 export const noteResponse = (request: IncomingMessage, response: ServerResponse): void =>
   void responses.set(request, response);
 
-export const responseOf = (request: IncomingMessage): ServerResponse | undefined => responses.get(request);
+export const answerOf = (request: IncomingMessage): ServerResponse | undefined => responses.get(request);
 
 /** INTERNAL_ERROR of RFC 9113: a server has broken off its response. */
 const BROKEN = 2;

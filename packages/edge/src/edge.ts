@@ -6,7 +6,7 @@ import { ApiError, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
 import { requestIdOf } from '@skerry/contract/request-id';
 import { admit } from './admission.ts';
 import { type CheckedRequest, checkAgentRequest } from './agent-access.ts';
-import { type Client, clientOf, responseOf, streamOf } from './client.ts';
+import { answerOf, type Client, clientOf, noteResponse, streamOf } from './client.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
 import { toForwardedHeaders, toHead } from './headers.ts';
@@ -176,7 +176,9 @@ export const createEdge = (options: EdgeOptions): Edge => {
       serve(request, response).catch((cause: unknown) => fail(request, response, cause));
     },
     upgrade(request, socket, head) {
-      const response = responseOf(request) ?? toResponse(request, socket as Socket);
+      // In a stream it is there already.
+      const response = answerOf(request) ?? toResponse(request, socket as Socket);
+      noteResponse(request, response);
       serve(request, response, readEarly(socket as Client, head)).catch((cause: unknown) =>
         fail(request, response, cause),
       );
@@ -248,6 +250,7 @@ const acceptChange = (answer: IncomingMessage, request: IncomingMessage, respons
   }
   const client = request.socket;
   response.detachSocket(client);
+  response.statusCode = answer.statusCode ?? 101;
   const headers = toForwardedHeaders(answer);
   headers.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? '');
   client.write(toHead(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`, headers), 'latin1');

@@ -52,15 +52,22 @@ export const parseTarget = (headers: IncomingHttpHeaders, rules: HostRules): Tar
   return { port: parsePort(portText), sandboxId: parseId(idText) };
 };
 
-/** Whether a request is addressed to a sandbox, also when the address is malformed. */
-export const isSandboxAddress = (headers: IncomingHttpHeaders, rules: HostRules): boolean => {
+/** Returns what `parseTarget` does, and `malformed` where that throws: for an address that is malformed, or of another domain. */
+export const findTarget = (
+  headers: IncomingHttpHeaders,
+  rules: HostRules,
+): Target | 'malformed' | undefined => {
   try {
-    return parseTarget(headers, rules) !== undefined;
+    return parseTarget(headers, rules);
   } catch {
-    // Malformed, or of another domain: `parseTarget` throws nothing else.
-    return true;
+    // `parseTarget` throws nothing else.
+    return 'malformed';
   }
 };
+
+/** Whether a request is addressed to a sandbox, also when the address is malformed. */
+export const isSandboxAddress = (headers: IncomingHttpHeaders, rules: HostRules): boolean =>
+  findTarget(headers, rules) !== undefined;
 
 const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(',') : value;

@@ -82,8 +82,8 @@ export interface PlatformOptions {
   /** Whether callers of the API use TLS, which no proxy ends; the default is what a proxy or the name says. */
   isSecure?: boolean | undefined;
   log: Log;
-  /** A request has carried a key that is known. */
-  onAuthorised?: (request: IncomingMessage) => void;
+  /** A request has carried the known key with that id, which may be limited to a project. */
+  onAuthorised?: (request: IncomingMessage, key: { keyId: string; project: string | null }) => void;
   /** A request has carried a valid link for an upload, and no key. */
   onLinked?: (request: IncomingMessage) => void;
   limits?: Partial<Limits>;
@@ -214,7 +214,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     operation: string,
   ): Promise<Pick<Caller, 'scope' | 'keyId'>> => {
     const key = await authenticate(request.headers['x-api-key']);
-    options.onAuthorised?.(request.raw);
+    options.onAuthorised?.(request.raw, { keyId: key.id, project: key.project });
     const scope = toScope(key);
     requireAccess(operation, scope);
     await requireOwn(request, { store, scope });

@@ -22,7 +22,7 @@ import {
 import { identifyProcess, type ProcessIdentity } from '@skerry/runtime';
 import { removeServerAddress, type ServerAddress, writeServerAddress } from '../data-folder/data-folder.ts';
 import { openStore } from '../database/database.ts';
-import { logAccess } from '../log/access-log.ts';
+import { openAccess } from '../log/access/open-access.ts';
 import type { Metrics, MetricsListen } from '../prometheus/open-metrics.ts';
 import { UserError } from '../user-error.ts';
 import { createInFlight, passDraining } from './draining.ts';
@@ -52,6 +52,8 @@ export interface ServingOptions extends TlsOptions {
   log: Log;
   /** Whether each request is a line of the log, at level `debug`. */
   logsAccess: boolean;
+  /** The file of the access log, or `-` for stdout; absent: there is none. */
+  accessLog?: string | undefined;
   /** Where metrics are served; absent: nowhere. */
   metricsListen?: MetricsListen | undefined;
   /** How long requests, streams and builds in progress may go on after the order to end. 0: not at all. */
@@ -119,6 +121,8 @@ export async function serve(
   const { promise: ready, resolve: openDoor } = Promise.withResolvers<void>();
   const hsts = front && options.hstsSeconds !== undefined ? `max-age=${options.hstsSeconds}` : undefined;
   const inFlight = createInFlight();
+  const access = openAccess(options, { domain: publicName, sharedHosts });
+  cleanup.defer(async () => access?.close());
   let isDraining = false;
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     // A client that keeps its connection would lose it later, in the middle of a request.
@@ -127,9 +131,10 @@ export async function serve(
     if (hsts !== undefined) response.setHeader('Strict-Transport-Security', hsts);
     if (probes.answer(request, response)) return;
     inFlight.begin(response);
+    // Before the first turn of the event loop, in which the body may come.
+    access?.log.begin(request, response);
     await ready;
     const isForSandbox = edge.isSandboxRequest(request);
-    if (options.logsAccess) logAccess(log, request, response, { isForSandbox });
     if (isForSandbox) edge.handle(request, response);
     else platform.routing(request, response);
   };
@@ -174,7 +179,10 @@ export async function serve(
     domain,
     isSecure: front !== undefined,
     log,
-    onAuthorised: (request) => guard.accept(request, 'authorised'),
+    onAuthorised: (request, key) => {
+      guard.accept(request, 'authorised');
+      access?.log.noteKey(request, key);
+    },
     onLinked: (request) => guard.accept(request, 'routed'),
     secureByDefault,
     telemetry: measured?.telemetry,
@@ -205,7 +213,7 @@ export async function serve(
   openDoor();
   probes.set(platform.findMissing);
   server.on('upgrade', (request, socket, head) => {
-    if (options.logsAccess) logAccess(log, request, socket, { isForSandbox: true });
+    access?.log.begin(request, socket);
     guard.beginUpgrade(request);
     inFlight.begin(socket);
     edge.upgrade(request, socket, head);

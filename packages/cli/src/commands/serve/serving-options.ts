@@ -21,6 +21,7 @@ export interface ServingFlags extends TlsFlags {
   secureByDefault: boolean;
   sharedHost: string[];
   drainTimeout: number;
+  accessLog?: string;
 }
 
 /** Adds the flags of a command that serves platform and edge, wherever its sandboxes are; `parseSandboxes` knows how many those may be. */
@@ -71,7 +72,12 @@ export const withServingOptions = (
         'PostgreSQL database for the state, without a password (default: a file in the data folder)',
       ).conflicts('databaseFile'),
     )
-    .option('--database-file <path>', 'file with the URL of that database, which only its owner may read');
+    .option('--database-file <path>', 'file with the URL of that database, which only its owner may read')
+    .optionsGroup(OPTION_GROUPS.observability)
+    .option(
+      '--access-log <file>',
+      'write a line of JSON for each request to that file, or to stdout if it is - (default: none)',
+    );
 
 /** What those flags mean. Loads the code of databases, and throws as that does. */
 export async function toServingOptions(
@@ -93,6 +99,7 @@ export async function toServingOptions(
     secureByDefault: flags.secureByDefault,
     sharedHosts: flags.sharedHost,
     drainMs: flags.drainTimeout * 1_000,
+    accessLog: flags.accessLog,
   };
 }
 
