@@ -44,7 +44,7 @@ describe('the pages', () => {
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? page : join(dirname(page), path);
       if (!existsSync(target)) return true;
-      // Of a folder, GitHub shows the page.
+      // GitHub shows the page of a folder.
       const shown = statSync(target).isDirectory() ? join(target, 'README.md') : target;
       return anchor !== undefined && !anchorsOf(shown).includes(anchor);
     });

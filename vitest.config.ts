@@ -27,7 +27,7 @@ const onService = {
   setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
   // Otherwise each data folder would get images of its own, which take a minute to make.
   env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
-  // For a machine under ten times this load. It only ends a test that hangs.
+  // A machine under ten times this load needs less. It only ends a test that hangs.
   testTimeout: 240_000 * patience,
   hookTimeout: 240_000 * patience,
   expect: expectOptions,
@@ -61,7 +61,7 @@ export default defineConfig({
           ],
           // A worker runs many files, each module once: loading them again for each file took a third of the processor time.
           isolate: false,
-          // Of testkit, only the chart and the parts of the hosts lab need no sandboxes.
+          // Only the chart and the parts of the hosts lab, in testkit, need no sandboxes.
           exclude: [
             'packages/testkit/src/*.test.ts',
             'packages/testkit/src/!(hosts|chart)/**',
@@ -107,7 +107,7 @@ export default defineConfig({
         test: {
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
-          // Of the tests of clusters, the short ones are part of this project.
+          // The short tests of clusters are part of this project.
           exclude: [
             'packages/testkit/src/{chart,hosts,release}/**',
             'packages/testkit/src/cluster/long/**',

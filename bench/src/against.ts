@@ -16,7 +16,7 @@ export interface Comparison {
   here: number;
   there: number;
   ratio: number;
-  /** As in `Row`, that of this checkout. */
+  /** The bound of `Row` in this checkout. */
   bound?: string | undefined;
   /** The ratio of each round, in order, which shows their spread. */
   rounds: number[];
@@ -72,7 +72,7 @@ async function measureBoth(
   return { here: await checkouts.here.measure(name), there };
 }
 
-/** With fewer samples the 95th percentile is their maximum. */
+/** The 95th percentile of fewer samples is their maximum. */
 const SAMPLES_OF_TAIL = 20;
 
 /**

@@ -9,7 +9,7 @@ export interface Frame {
 export interface PictureOptions {
   columns: number;
   rows: number;
-  /** For readers that do not see it. */
+  /** Says what it shows to readers that do not see it. */
   title: string;
 }
 

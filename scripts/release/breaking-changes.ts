@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export interface BreakingChange {
   /** What a changeset has to say, in backquotes, to let it pass. */
   name: string;
-  /** For people. */
+  /** The words for people. */
   message: string;
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { findLastRelease } from '../release/versions/last-release.ts';
 
 interface KnownSkip {
-  /** Of the line `FILE > NAME`. */
+  /** Matches the line `FILE > NAME`. */
   tests: RegExp;
   /** What these tests need and do not have. */
   missing: string;
@@ -26,7 +26,7 @@ const hasCapability = (bit: bigint): boolean => {
 
 const isWithoutPostgres = (): boolean => !existsSync('/usr/lib/postgresql');
 
-/** By its own nature, or where this host lacks something. What cannot be looked up is named in `SKERRY_TEST_WITHOUT`. */
+/** Tests that are skipped by their own nature, or where this host lacks something. What cannot be looked up is named in `SKERRY_TEST_WITHOUT`. */
 const knownSkips: KnownSkip[] = [
   {
     tests: /\/memory\/memory\.driver\.test\.ts > /,

@@ -12,7 +12,7 @@ export const linkPages = (markdown: MarkdownRenderer): void => {
   markdown.core.ruler.push('link-pages', ({ tokens, env }) => {
     const { realPath, path } = env as { realPath?: string; path: string };
     const file = relative(repository, realPath ?? path);
-    // Its links are those of the site already.
+    // A page of the reference has the links of the site already.
     if (file.startsWith(referenceFolder)) return;
     const folder = dirname(file);
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {

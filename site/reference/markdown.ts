@@ -6,7 +6,7 @@ export const toProse = (text: string): string =>
     .map((part, at) => (at % 2 === 1 ? part : part.replaceAll('<', '&lt;').replaceAll('{{', '&#123;{')))
     .join('');
 
-/** The same in one cell of a table. A list becomes lines. */
+/** Prose in one cell of a table. A list becomes lines. */
 export const toCell = (text: string): string =>
   toProse(text)
     .replaceAll(/(^|\n) *- /g, '$1<br>• ')

@@ -18,7 +18,7 @@ import { Process } from '@skerry/envd-client/process';
 export type ReferenceOrder = { listen: string } | { spawn: string };
 export type ReferenceAnswer = { elapsedMs: number };
 
-/** As the agent: a turn of the other side may last longer than Node's keep-alive of a few seconds. */
+/** The agent's value: a turn of the other side may last longer than Node's keep-alive of a few seconds. */
 const KEEP_ALIVE_MS = 600_000;
 
 const handle = connectNodeAdapter({

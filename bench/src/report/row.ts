@@ -18,7 +18,7 @@ export interface Row {
   n: number;
   reference?: string;
   ratio?: number;
-  /** For display, such as `≤ 1.3 ×`. */
+  /** The bound as it is shown, such as `≤ 1.3 ×`. */
   bound?: string;
   isMet?: boolean;
   /** Why it was not measured, or why it misses a bound. */

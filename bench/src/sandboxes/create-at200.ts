@@ -7,7 +7,7 @@ import { sampleCreates } from './create-samples.ts';
 const LIVE = 200;
 
 /**
- * `create.cold` while 200 sandboxes idle, on a separate service that allows so many; the reference is the same with
+ * `create.cold` while 200 sandboxes idle, on a separate service that allows 200; the reference is a create beside
  * one.
  */
 export const createAt200: Benchmark = async ({ name, runs, scale, resources }) => {

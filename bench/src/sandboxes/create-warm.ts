@@ -7,7 +7,7 @@ import { sampleCreates } from './create-samples.ts';
 /** Longer than the start and settling of the sandbox that replaces the claimed one. */
 const REFILL_MS = 1_500;
 
-/** As `create.cold`, on a separate service with a warm pool; each create claims a waiting sandbox. */
+/** `create.cold` on a separate service with a warm pool; each create claims a waiting sandbox. */
 export const createWarm: Benchmark = async ({ name, runs, resources }) => {
   const stack = await startBenchStack({ resources, args: ['--warm-min', '2'] });
   const samples = await sampleCreates(stack, { runs, between: () => delay(REFILL_MS) });

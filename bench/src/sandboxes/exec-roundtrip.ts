@@ -31,7 +31,7 @@ export const execRoundtrip: Benchmark = async ({ name, runs, stack, resources })
   const direct = createEnvdClient({ baseUrl: bare.url });
   const { samples, compared } = await samplePairs({
     warmUpRuns: WARM_UP_RUNS,
-    // A call is short, so many samples give a steadier figure in little time.
+    // Calls are short: more samples give a steadier figure in little time.
     runs: 10 * runs,
     measure: () => timeStart(through),
     beside: () => timeStart(direct),

@@ -41,7 +41,7 @@ export const memoryIdle: Benchmark = async (context) => {
   ];
 };
 
-/** With the agent's own program, loader and libraries, whose pages it shares. */
+/** Starts a server with the agent's own program, loader and libraries, whose pages it shares. */
 function startBareServer({ stack, resources }: BenchmarkContext): number {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-bare-'));
   const agentDir = stack.agentDir();

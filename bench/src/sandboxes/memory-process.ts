@@ -14,7 +14,7 @@ while True:
     time.sleep(0.02)
 `;
 
-/** A process in a sandbox that fills so many MiB with unique pages, and counts. */
+/** A process in a sandbox that fills its memory with unique pages, and counts. */
 export interface MemoryProcess {
   /** Throws unless exactly this process is in that sandbox and keeps counting. */
   requireAlive(sandbox: Sandbox): Promise<void>;

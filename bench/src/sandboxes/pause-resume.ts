@@ -18,8 +18,8 @@ interface Options {
 }
 
 /**
- * The call that pauses a sandbox with its memory, and then the one that resumes it, with a process that uses so many
- * MiB. The reference: the same number of bytes written to a file beside the sandboxes, synced and read again.
+ * The call that pauses a sandbox with its memory, and then the one that resumes it, with a process that uses `mib`
+ * of memory. The reference: the same number of bytes written to a file beside the sandboxes, synced and read again.
  */
 const measure =
   ({ mib, atMostMs, most, ifMissed }: Options): Benchmark =>

@@ -8,7 +8,7 @@ import { forEachNumber, openStores, reserve, withoutPostgres } from './stores.ts
 /** Reservations in a sample. */
 const COUNT = 200;
 
-/** Creates that are recorded in a second, so many calls at a time, in PostgreSQL; the reference is SQLite, alternately. */
+/** Creates that are recorded in a second, with 1, 8 and 32 calls at a time, in PostgreSQL; the reference is SQLite, alternately. */
 export const storeReserve: Benchmark = async ({ name, runs, scale, resources }) => {
   const stores = await openStores(resources);
   const rows: Row[] = [];

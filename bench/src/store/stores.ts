@@ -58,7 +58,7 @@ export async function reserve(store: Store, id: string, number: number): Promise
   if (reserved !== 'reserved') throw new Error(`reserving a sandbox resolved with ${reserved}`);
 }
 
-/** Calls `act` with each number below `count`, so many at a time. */
+/** Calls `act` with each number below `count`, `atATime` calls at a time. */
 export async function forEachNumber(
   count: number,
   atATime: number,

@@ -30,7 +30,7 @@ interface Figures {
  */
 export const imageErofs: Benchmark = (context) => compare(context, []);
 
-/** The same, with each file compressed by lz4hc. */
+/** `imageErofs` with each file compressed by lz4hc. */
 export const imageErofsLz4: Benchmark = (context) => compare(context, ['-zlz4hc']);
 
 async function compare(
@@ -91,7 +91,7 @@ async function measure(
   mkdirSync(target);
   const made = await time(make);
   const size = (statSync(path).blocks * 512) / MIB;
-  // Its pages leave the memory: POSIX_FADV_DONTNEED.
+  // The pages of the file leave the memory: POSIX_FADV_DONTNEED.
   await run('dd', [`if=${path}`, 'iflag=nocache', 'count=0', 'status=none']);
   const mounted = await time(() => run('mount', ['-t', type, '-o', 'ro,loop', path, target]));
   try {

@@ -14,7 +14,7 @@ const files: { bytes: number; count: number }[] = [
   { bytes: 100 * 1024, count: 300 },
   { bytes: 10 * 1024, count: 3_100 },
 ];
-/** Of one layer. */
+/** The size of one layer. */
 const LAYER_BYTES = 100 * MIB;
 const FILES_PER_FOLDER = 50;
 const POOL_BYTES = 8 * MIB;

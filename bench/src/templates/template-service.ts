@@ -14,7 +14,7 @@ const POLL_MS = 20;
 export interface TemplateService {
   readonly stack: BenchStack;
   readonly registry: DebianRegistry;
-  /** For files of the benchmark. */
+  /** A folder for files of the benchmark. */
   readonly folder: string;
   /** Builds a template from a request of the API, and resolves with the time of all calls. Rejects when the build fails. */
   build(name: string, body: object): Promise<number>;

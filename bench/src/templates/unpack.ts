@@ -93,7 +93,7 @@ function preparePull({
     ...['--root', join(store, 'root'), '--runroot', join(store, 'run'), '--tmpdir', join(store, 'tmp')],
     ...['--storage-driver', 'overlay', '--events-backend', 'none'],
   ];
-  // Its own mounts, so that none of the store remains.
+  // A mount namespace of its own leaves no mount of the store.
   const inside = ['--mount', '--propagation', 'private', 'podman', ...args];
   return async (reference) => {
     const pull = ['pull', '--quiet', '--tls-verify=false', '--signature-policy', policy, reference];

@@ -1,7 +1,7 @@
 export interface Progress {
   phase: 'wait' | 'pull' | 'install' | 'finish';
   message: string;
-  /** Of the whole work, 0 to 1; missing while it is unknown. */
+  /** The done part of the whole work, 0 to 1; missing while it is unknown. */
   fraction?: number;
 }
 

@@ -3,7 +3,7 @@ import { ImageError } from './image-error.ts';
 /** What the file system of a folder can take beside what it keeps in reserve. */
 export type ReadSpareRoom = (folder: string) => { sizeBytes: number; entryCount: number };
 
-/** Throws `no_room` where the host has no room for so many bytes. */
+/** Throws `no_room` where the host has no room for `sizeBytes`. */
 export type RequireRoom = (sizeBytes: number) => void;
 
 /** Makes a check of the room in that folder, which reads it at each call. */

@@ -33,7 +33,7 @@ export async function openNewMachine(folder: string, npm: Record<string, string>
   mkdirSync(dataFolder, { recursive: true });
   const holder = await holdNamespace(`mount --bind '${data}' ${dataFolder}`);
   if (findProgram(['sudo']) === undefined) {
-    // For root, sudo changes nothing. Machines without it are seldom those of people.
+    // Root needs no sudo. Machines without it are seldom those of people.
     writeFileSync(join(bin, 'sudo'), '#!/bin/sh\nSUDO_USER=$(id -un) exec "$@"\n');
     chmodSync(join(bin, 'sudo'), 0o755);
   }

@@ -16,7 +16,7 @@ interface Given {
   skerry(...words: string[]): string;
   /** A sandbox of its own that runs. */
   id: string;
-  /** For names and files of its own. */
+  /** A folder for its own names and files. */
   folder: string;
 }
 
@@ -107,7 +107,7 @@ export function findUses({ skerry, folder }: Installed): string[] {
   const has = (words: string): boolean => {
     try {
       const [usage = ''] = run(skerry, [...words.split(' '), '--help'], { cwd: folder }).split('\n');
-      // Of an unknown command, the help is that of the level above. A command may have another name beside.
+      // An unknown command shows the help of the level above. A command may have another name beside.
       return usage.replace(/\|\S+/, '').startsWith(`Usage: skerry ${words} `);
     } catch {
       return false; // An unknown level.

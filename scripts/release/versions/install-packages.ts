@@ -6,7 +6,7 @@ import { toToolVariables } from '../tool-variables.ts';
 
 /** A project of a user with the packages of one revision. */
 export interface Installed {
-  /** As a person names the revision. */
+  /** The revision in words of people. */
   name: string;
   /** Path of the project. */
   folder: string;

@@ -3,7 +3,7 @@ import { toCanonical } from '../oci/reference.ts';
 
 /** One image of an archive, or one of its indexes. */
 export interface ArchiveEntry<T> {
-  /** As the archive has them: repositories with tags, or tags alone. */
+  /** The names in the archive: repositories with tags, or tags alone. */
   names: readonly string[];
   digest: string;
   image: T;

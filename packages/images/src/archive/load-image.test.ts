@@ -61,7 +61,7 @@ const dockerImages = [
   },
 ];
 
-/** As `docker save` before Docker 25 makes it, where equal layers are links. */
+/** An archive of `docker save` before Docker 25, where equal layers are links. */
 const makeDockerArchive = async (
   change: { layers?: Buffer[]; packed?: Buffer[]; more?: LayerEntry[]; images?: object[] } = {},
 ): Promise<Buffer> => {

@@ -14,7 +14,7 @@ import { unpackArchive } from './unpack-archive.ts';
  */
 export async function loadImage(options: {
   archive: string;
-  /** Its name or digest; by default the archive must have one alone. */
+  /** The name or digest of the image; by default the archive must have one alone. */
   image?: string | undefined;
   scratch: string;
   tree: LayerSink;

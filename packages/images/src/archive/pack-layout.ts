@@ -10,7 +10,7 @@ const BLOCK_BYTES = 512;
 /** An archive that is made while it is read. */
 export interface PackedLayout {
   archive: Readable;
-  /** Of the archive. */
+  /** The size of the archive. */
   sizeBytes: number;
 }
 

@@ -42,7 +42,7 @@ exec tar --create --file "$3" --directory "$2/rootfs" --format=pax --sort=name -
 export type SavedConfig = Pick<ImageConfig, 'env' | 'user' | 'workdir'>;
 
 export interface SaveOptions {
-  /** Of an image file. */
+  /** The path of an image file. */
   image: string;
   folder: string;
   config: SavedConfig;

@@ -6,7 +6,7 @@ import { containedPath } from '../oci/layer/contained-path.ts';
 import { editRootfsFile, isRootfsFile, readRootfsFile, writeRootfsFile } from './rootfs-file.ts';
 
 const name = 'user';
-/** Its number, and that of its group. */
+/** The number of the user and of its group. */
 export const userId = 1000;
 const home = '/home/user';
 /** What a home may begin with. */

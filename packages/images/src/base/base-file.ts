@@ -8,7 +8,7 @@ import { toRecipeDigest } from './recipe.ts';
 
 /** The description of a base image that is a file; the file itself is named by its digest. */
 interface FileManifest extends ImageManifest {
-  /** Of the file. */
+  /** The name of the file. */
   image: string;
 }
 

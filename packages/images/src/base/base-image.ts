@@ -48,7 +48,7 @@ export interface BaseImageOptions {
    * Makes the base template a file system of one file, for a runtime that can mount it. Without, it is a folder.
    */
   makeFile?: MakeImageFile | undefined;
-  /** Of a folder; added to the ids of all owners: the host's id for root of an image. Default 0. */
+  /** Added to the ids of all owners in a folder: the host's id for root of an image. Default 0. */
   ownerOffset?: number | undefined;
   signal?: AbortSignal | undefined;
 }

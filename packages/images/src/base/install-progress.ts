@@ -1,10 +1,10 @@
 import type { OnProgress } from '../progress.ts';
 
 interface Step {
-  /** Of the line of mmdebstrap's output with which it starts. */
+  /** Matches the line of mmdebstrap's output with which the step starts. */
   pattern: RegExp;
   message: string;
-  /** Of the whole work, that is complete by then. */
+  /** The part of the whole work that is complete by then. */
   from: number;
 }
 

@@ -17,7 +17,7 @@ export interface ImageManifest {
   source: ImageSource;
   /** ISO 8601. */
   createdAt: string;
-  /** Of the content, see digestTree. */
+  /** The digest of the content, see digestTree. */
   digest: string;
   fileCount: number;
   sizeBytes: number;

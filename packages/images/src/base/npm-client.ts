@@ -6,7 +6,7 @@ import type { NpmPackage } from './node-packages.ts';
 
 /** The npm of this host, which knows its registry, its proxies and its credentials. */
 export interface NpmClient {
-  /** Its absolute path. */
+  /** The absolute path of npm. */
   program: string;
   /** What it needs of the environment of its user, such as `HOME`, where its settings are. */
   env: Readonly<Record<string, string>>;

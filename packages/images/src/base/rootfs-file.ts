@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { ImageError } from '../image-error.ts';
 import { containedPath } from '../oci/layer/contained-path.ts';
 
-/** Of the text files that are read: account databases and the like. */
+/** The most bytes of a text file that is read: account databases and the like. */
 const MAX_BYTES = 1 << 20;
 
 /**

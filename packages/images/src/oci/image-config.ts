@@ -35,7 +35,7 @@ export const emptyConfig = (): ImageConfig => ({
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** All variables together: they become part of every start. */
 const maxEnvBytes = 64 << 10;
-/** Of a path of the kernel, with its end. */
+/** The longest path of the kernel, with its end. */
 const maxTextLength = 4_095;
 const MAX_PORT = 65_535;
 
@@ -87,7 +87,7 @@ function readList(list: unknown, what: string): string[] {
   throw new ImageError('corrupt', `the config of the image has ${what} of another form`);
 }
 
-/** Of a set whose members have the form `port`, `port/tcp`, `port/udp`, as the keys of an object. */
+/** Reads a set whose members have the form `port`, `port/tcp`, `port/udp`, as the keys of an object. */
 function readPorts(ports: unknown): number[] {
   if (ports === undefined || ports === null) return [];
   if (typeof ports !== 'object' || Array.isArray(ports))
@@ -98,7 +98,7 @@ function readPorts(ports: unknown): number[] {
   return [...new Set(numbers)].filter((port) => port >= 1 && port <= MAX_PORT);
 }
 
-/** As Docker's image specification v1.3 describes `Healthcheck.Test`. Intervals are not read. */
+/** Reads `Healthcheck.Test` of Docker's image specification v1.3. Intervals are not read. */
 function readHealthcheck(check: unknown, shell: readonly string[]): string[] {
   const [kind, ...words] = readList((check as { Test?: unknown } | null | undefined)?.Test, 'a health check');
   if (kind === undefined || kind === 'NONE') return [];

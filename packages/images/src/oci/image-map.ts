@@ -6,7 +6,7 @@ export type ImageTarget = { kind: 'template'; name: string } | { kind: 'image'; 
 
 /** One line of the map of a server. */
 export interface ImageRule {
-  /** As the operator wrote it. */
+  /** The name as the operator wrote it. */
   name: string;
   /** What canonical names must be or, with `isPrefix`, begin with. */
   canonical: string;

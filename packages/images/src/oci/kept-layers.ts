@@ -67,9 +67,9 @@ const toPath = (folder: string, digest: string): string => {
 export interface KeptLayersOptions {
   /** Whether none is read or waited for, and each that is received takes the place of an earlier one. */
   refresh: boolean;
-  /** Throws where the host has no room for so many bytes. */
+  /** Throws where the host has no room for `sizeBytes`. */
   requireRoom: (sizeBytes: number) => void;
-  /** Of all pulls in the folder. */
+  /** The layers that all pulls in the folder are receiving. */
   flights: LayerFlights;
 }
 

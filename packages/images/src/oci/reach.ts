@@ -64,7 +64,7 @@ const notPublic = ({ host }: URL): ImageError =>
     `registry ${host} is not at a public address; the operator can allow it by skerry up --registry ${host}`,
   );
 
-/** As a URL of a registry at this authority has it: without the port that its scheme implies. */
+/** The authority in a URL of this registry, without the port that the scheme implies. */
 const toAuthority = (text: string): string => {
   const url = `${isLoopback(text) ? 'http' : 'https'}://${text}`;
   return URL.canParse(url) ? new URL(url).host : text;

@@ -51,7 +51,7 @@ export function parseReference(text: string): ImageReference {
   };
 }
 
-/** The same text for all forms of one reference. Throws as `parseReference`. */
+/** Converts each form of a reference to one text. Throws as `parseReference`. */
 export function toCanonical(text: string): string {
   const { baseUrl, repository, version } = parseReference(text);
   return `${baseUrl}/${repository}${digestPattern.test(version) ? '@' : ':'}${version}`;

@@ -24,7 +24,7 @@ export function parseChallenge(header: string): Challenge {
   return { scheme, parameters };
 }
 
-/** Of an answer with a token. */
+/** The most bytes of an answer with a token. */
 const TOKEN_BYTES = 64 << 10;
 
 /**

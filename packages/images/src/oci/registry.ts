@@ -69,7 +69,7 @@ export function createRegistry(options: RegistryOptions): Registry {
         signal,
         answerTimeoutMs,
       });
-      // Its challenge would name a server of its own, which must not get the credentials for this one.
+      // Another server's challenge would name a server of its own, which must not get the credentials for this one.
       if (response.status === 401 && url.origin !== start.origin) {
         await response.body?.cancel();
         throw new ImageError(

@@ -43,7 +43,7 @@ export interface Retries {
 const MAX_ATTEMPTS = 4;
 const toSeconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
-/** For the requests of one pull, which share the time for waits. */
+/** Repeats the requests of one pull, which share the time for waits. */
 export function createRetries(options: RetryOptions): Retries {
   const { signal, firstWaitMs = 500, totalWaitMs = 120_000 } = options;
   let leftMs = totalWaitMs;

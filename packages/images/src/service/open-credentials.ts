@@ -10,7 +10,7 @@ export type BuildCredentials =
 
 type Wire = NonNullable<MakeTemplateImageRequest['credentials']>;
 
-/** As the request of a call has them. */
+/** The credentials in the form of a request. */
 export const toWireCredentials = (credentials: BuildCredentials) =>
   credentials.kind === 'aws'
     ? { kind: { case: 'aws' as const, value: pickAws(credentials) } }

@@ -26,7 +26,7 @@ export async function* reportProgress<T>(
   } catch (error) {
     throw toConnectError(error);
   } finally {
-    // Its failure was thrown above; nothing may be under way when the stream ends.
+    // The failure was thrown above; nothing may be under way when the stream ends.
     await making.catch(() => undefined);
   }
 }

@@ -62,12 +62,12 @@ export type TemplateSource =
 export interface TemplateImage {
   /** Absolute path. It is never written to from here on. */
   path: string;
-  /** Of the file, or of the entries of the folder: `sha256:` and 64 hex digits. */
+  /** The digest of the file, or of the entries of the folder: `sha256:` and 64 hex digits. */
   digest: string;
   /** The space that it takes. */
   sizeBytes: number;
   config: ImageConfig;
-  /** As `findOrigin` returned it for the reference at the time of the pull; undefined for an archive. */
+  /** What `findOrigin` returned for the reference at the time of the pull; undefined for an archive. */
   origin: string | undefined;
 }
 

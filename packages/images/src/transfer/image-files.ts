@@ -8,7 +8,7 @@ import { keepImage, toImagePath } from '../image-file.ts';
 /** The image files of a host, as others read and write them. */
 export interface ImageFiles {
   has(digest: string): Promise<boolean>;
-  /** Opens an image. The body has so many bytes, and must be read or destroyed. Undefined when there is none. */
+  /** Opens an image. The body has `sizeBytes`, and must be read or destroyed. Undefined when there is none. */
   read(digest: string): Promise<{ sizeBytes: number; body: Readable } | undefined>;
   /**
    * Writes an image, which is durable and complete when this resolves. Rejects with ImageError `corrupt` when the body has not that
@@ -20,7 +20,7 @@ export interface ImageFiles {
 export interface ImageFilesOptions {
   /** The folder of all images of templates. */
   folder: string;
-  /** For images that arrive, on the file system of `folder`. It is emptied when the folder is opened. */
+  /** The folder of images that arrive, on the file system of `folder`. It is emptied when the folder is opened. */
   incoming: string;
   /** Throws where the host has no room for so much. */
   requireRoom: (sizeBytes: number) => void;
@@ -100,6 +100,6 @@ const writeAll = async (file: FileHandle, chunk: Buffer, position: number): Prom
     written += (await file.write(chunk, written, chunk.length - written, position + written)).bytesWritten;
 };
 
-/** By comparison with itself, shifted by one: `memcmp` is many times faster than a loop. */
+/** Compares the chunk with itself, shifted by one: `memcmp` is many times faster than a loop. */
 const isZero = (chunk: Buffer): boolean =>
   chunk.length > 0 && chunk[0] === 0 && chunk.compare(chunk, 1, chunk.length, 0, chunk.length - 1) === 0;

@@ -5,9 +5,9 @@ export interface AgentProcess {
   readonly pid: number;
   /** The largest resident size so far. */
   peakBytes(): number;
-  /** Its anonymous memory now: without the pages of its program, which all sandboxes share. */
+  /** The anonymous memory of the agent now: without the pages of its program, which all sandboxes share. */
   ownBytes(): number;
-  /** Its connections, and the sockets it listens on. */
+  /** The number of its connections and of the sockets that it listens on. */
   countSockets(): number;
 }
 

@@ -14,7 +14,7 @@ import { createAgentProcess } from './agent-process.ts';
 import { type EdgeFront, startEdgeFront } from './edge-front.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url));
-/** As it is published, and as sandboxes run it: from its sources it takes eight times the processor time to start. */
+/** The agent as it is published and as sandboxes run it: from its sources it takes eight times the processor time to start. */
 const PROGRAM = join(dirname(skerryProgram), 'envd/main.js');
 
 const SANDBOX_ID = 'bare';

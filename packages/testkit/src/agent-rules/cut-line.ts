@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream';
 
 /** A connection to a server that the test can cut. */
 export interface CutLine extends AsyncDisposable {
-  /** Of 127.0.0.1. */
+  /** The port of 127.0.0.1. */
   readonly port: number;
   /** How many connections there were. */
   readonly connectionCount: number;

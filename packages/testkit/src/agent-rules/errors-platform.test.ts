@@ -159,7 +159,7 @@ describe('times', () => {
       return (answer.json as { sandboxID: string }[]).map(({ sandboxID }) => sandboxID);
     };
     expect(await listed(startedAt)).toEqual([second.sandboxId]);
-    // The same moment, to the nanosecond and in another zone.
+    // One moment, to the nanosecond and in another zone.
     expect(await listed(startedAt.replace('Z', '000000Z'))).toEqual([second.sandboxId]);
     expect(await listed(startedAt.replace('Z', '+00:00'))).toEqual([second.sandboxId]);
     expect(await listed(new Date(Date.parse(startedAt) + 1).toISOString())).toEqual([]);

@@ -10,7 +10,7 @@ import { filesOf } from './plain-calls.ts';
 const MIB = 2 ** 20;
 const minutes = 60_000;
 
-/** By how much the memory of an agent of its own grows meanwhile. */
+/** The growth of the memory of an agent of its own meanwhile. */
 const growthDuring = async (agent: Agent, work: () => Promise<void>): Promise<number> => {
   const { ownBytes } = agent.findProcess();
   const idleBytes = ownBytes();

@@ -172,7 +172,7 @@ while True: pass`;
           },
           { timeout: 60_000, interval: 1_000 },
         );
-        // Read at once and in so many seconds, kept by the agent, and in buffers. On a slow machine that may be all of them.
+        // What is read at once and during the flood, kept by the agent, and in buffers. On a slow machine that may be all entries.
         const mostKept = ((1024 + 48 * floodSeconds) * 1024) / 800;
         expect(lost).toBeGreaterThanOrEqual(Math.max(0, count - mostKept));
         expect(logged).toBeGreaterThan(500);

@@ -6,7 +6,7 @@ export type ProcessStream = AsyncIterable<{ event?: ProcessEvent | undefined }>;
 /** What a Start or Connect stream delivered. */
 export interface ProcessTrace {
   pid: number;
-  /** Of the start message; undefined when it has none. */
+  /** The offset of the start message; undefined when it has none. */
   offset: bigint | undefined;
   /** Each message after the first by its kind, repeated kinds once. */
   kinds: string[];
@@ -25,7 +25,7 @@ export const pty = (text: string) => ({ input: { case: 'pty' as const, value: Bu
 
 export interface BegunStream {
   pid: number;
-  /** Of both kinds together, when the request gave one. */
+  /** The offset of both kinds together, when the request gave one. */
   offset?: bigint;
   offsets?: OutputOffsets;
   rest: ProcessStream;
@@ -45,7 +45,7 @@ export const begin = async (stream: ProcessStream): Promise<BegunStream> => {
 /** Reads a stream to its end. Rejects when something comes before `start` or after `end`. */
 export const trace = async (stream: ProcessStream): Promise<ProcessTrace> => traceRest(await begin(stream));
 
-/** The same for a stream that has begun. */
+/** Reads a stream that has begun to its end. */
 export const traceRest = async ({ pid, offset, rest }: BegunStream): Promise<ProcessTrace> => {
   const chunks: Record<'stdout' | 'stderr' | 'pty', Uint8Array[]> = { stdout: [], stderr: [], pty: [] };
   const kinds: string[] = [];

@@ -148,7 +148,7 @@ testAgents((agent) => {
         { flags: 2, json: {} },
       ]);
       expect((await reading).stdout).toBe('in\n');
-      // The same by number, as a binary message has it: field 2 (data), in it field 2 (input), in it field 1 (stdin).
+      // The fields by number, as a binary message has them: field 2 (data), in it field 2 (input), in it field 1 (stdin).
       const { pid: next } = await begin(agent.client.process.start(sh('read a; echo "$a"')));
       const echoed = trace(agent.client.process.connect({ ...byPid(next), skerryOffset: 0n }));
       const selector = toBinary(ProcessSelectorSchema, create(ProcessSelectorSchema, byPid(next).process));
@@ -179,7 +179,7 @@ testAgents((agent) => {
       async (_title, messages) => {
         const { pid } = await begin(agent.client.process.start(sh('sleep 100')));
         await expect(stream(messages(pid))).rejects.toMatchObject({ code: Code.InvalidArgument });
-        // The same with the client still sending: the answer does not wait for it.
+        // The answer does not wait for a client that is still sending.
         const endless = async function* (): AsyncGenerator<Message> {
           yield* messages(pid);
           await delay(300);

@@ -108,7 +108,7 @@ while True:
       await expect
         .poll(async () => (await agent.client.filesystem.getWatcherEvents({ watcherId })).events.length)
         .toBeGreaterThan(0);
-      // Its children stay, so there is still room for none.
+      // The children of the killed process stay, so there is still room for none.
       await expect(runScript(agent.client, 'true')).rejects.toMatchObject({ code: Code.ResourceExhausted });
     });
 

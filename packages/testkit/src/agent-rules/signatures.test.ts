@@ -248,7 +248,7 @@ testAgents(
     });
 
     describe('a signature without a token', () => {
-      // It writes below /root and /etc.
+      // The test writes below /root and /etc.
       agent.needs('sandbox');
 
       it('rule 5.6-8: decides which user it is for; a Basic header next to it does not count', async () => {

@@ -38,7 +38,7 @@ testAgents((agent) => {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `sleep\0${mark}\0`;
       } catch {
-        return false; // It has ended meanwhile.
+        return false; // The process has ended meanwhile.
       }
     };
     for (;;) {

@@ -18,7 +18,7 @@ export const testAttack = (row: AttackRow, run: (report: ReportAttack) => Promis
   });
 };
 
-/** As `testAttack`, for a client. */
+/** Declares an attack of a client. */
 export const attackFromOutside = (attack: string, stoppedBy: string, run: () => Promise<void>): void =>
   testAttack({ attack, place: 'outside', stoppedBy }, run);
 
@@ -29,7 +29,7 @@ export interface LevelUnderAttack {
   server(): SharedStack;
   /** Makes a sandbox, which ends with the tests of the file. */
   open(options?: CreateOptions): Promise<Sandbox>;
-  /** As `testAttack`, from inside; `run` may report further lines. */
+  /** Declares an attack from inside; `run` may report further lines. */
   attack(
     attack: string,
     stoppedBy: string | Readonly<Record<IsolationLevel, string>>,

@@ -8,7 +8,7 @@ import { attackers, runPython } from './run-python.ts';
 /** Packets that may be under way or late, and connections of the host itself. */
 const SLACK = 100;
 
-/** Sends to so many ports, each of which is a connection for the tables of the kernel. */
+/** Sends to as many ports as its argument says, each of which is a connection for the tables of the kernel. */
 const program = `
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
@@ -43,7 +43,7 @@ atEachLevelAlone(({ level, attack }) => {
         const sandbox = await lab.network.createSandbox();
         const before = read('count');
         await runPython(sandbox, user, program, String(limit + 3_000));
-        // As many as it may have, or it has not tried.
+        // A sandbox that has fewer than it may have has not tried.
         expect(read('count') - before).toBeGreaterThan(limit - SLACK);
         expect(read('count') - before).toBeLessThan(limit + SLACK);
         expect(await reach(bystander)).toBe('reached');

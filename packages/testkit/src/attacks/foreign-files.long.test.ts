@@ -139,7 +139,7 @@ attackFromOutside(
       expectRefusal(join(programs, 'criu'), reason, { args: ['--criu', join(programs, 'criu')] }),
       expectRefusal(join(systemFolder, 'runsc'), reason, {
         args: gvisor,
-        // For this server alone it lies there.
+        // The program lies there for this server alone.
         through: ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, 'sh'],
       }),
     ]);

@@ -52,7 +52,7 @@ atEachLevel(({ level, open, attack }) => {
       const { letsThrough } = toLevelTraits({ level });
       let attempts: Attempt[] = [];
       for (const user of attackers) {
-        // Its own: what the program leaves there would stop the next one.
+        // Each attacker has a sandbox of its own: what the program leaves would stop the next one.
         const sandbox = await open();
         attempts = await tryHostile((program, argument) => runPython(sandbox, user, program, argument), {
           exceedsLimits: false,

@@ -6,7 +6,7 @@ import { attackers, runPython } from './run-python.ts';
 const FILES = 20_000;
 const NEWLINE = 10;
 
-/** Makes so many empty files in each folder that it can write to, and prints how many there are. */
+/** Makes empty files in each folder that it can write to, and prints how many there are. */
 const program = `
 import os
 made = 0

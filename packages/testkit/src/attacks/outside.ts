@@ -11,7 +11,7 @@ export const addresses = {
   neighbour: '5.6.7.2',
   /** Public, behind a link of the server by a route without a gateway. */
   onLink: '5.9.9.9',
-  /** Of the server itself, in a network that has a public address. */
+  /** The server itself, in a network that has a public address. */
   server: '5.6.7.1',
 } as const;
 

@@ -6,7 +6,7 @@ import { type InstalledProgram, installPackages } from './install-packages.ts';
 
 /** What a program has whose package sets the setuid bit, as setcap failed. */
 const setuid = { mode: '4755', effective: expect.any(String) };
-/** Of linux/capability.h: net_bind_service alone. */
+/** The bit of net_bind_service in linux/capability.h, alone. */
 const able: InstalledProgram = { mode: '755', effective: '400' };
 
 describe.each(isolationLevels)('a sandbox of the template base at level %s', (level) => {

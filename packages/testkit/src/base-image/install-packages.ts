@@ -2,7 +2,7 @@ import type { Sandbox } from '@skerry/sdk';
 
 /** What packages do when they are set up, by their names. Each has a program of its name, which is `cat`. */
 const setUps = {
-  // As those of servers whose manuals lie elsewhere.
+  // Packages of servers do so whose manuals lie elsewhere.
   'test-manuals': `update-alternatives --install /usr/bin/test-tool test-tool /usr/bin/test-manuals 10 \\
   --slave /usr/share/man/man1/test-tool.1.gz test-tool.1.gz /etc/hostname
 update-alternatives --install /usr/share/man/man7/TEST.7.gz TEST.7.gz /etc/hosts 10`,

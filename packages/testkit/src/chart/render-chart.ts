@@ -103,7 +103,7 @@ const evaluateTerm = (term: Term, scope: Scope): unknown => {
   return value;
 };
 
-/** Of Go templates, of Sprig and of Helm. */
+/** The functions of Go templates, of Sprig and of Helm that the chart calls. */
 const functions: Record<string, (given: readonly unknown[]) => unknown> = {
   toYaml: ([value]) => stringify(value, { sortMapEntries: true, lineWidth: 0 }).trimEnd(),
   nindent: ([count, text]) => `\n${print(text).replaceAll(/^/gm, ' '.repeat(Number(count)))}`,

@@ -112,7 +112,7 @@ describe('skerry down', () => {
     const starting = spawn(process.execPath, [skerryProgram, ...args], { stdio: 'ignore' });
     const ended = once(starting, 'exit');
     const [connection] = (await once(registry, 'connection')) as [Socket];
-    connection.on('error', () => undefined); // It is cut off when the server ends.
+    connection.on('error', () => undefined); // The connection is cut off when the server ends.
     if (how === 'stopped') starting.kill('SIGSTOP');
     const { stdout, stderr } = await down('--deadline', how === 'stopped' ? '1' : '30');
     expect(stdout).toBe('stopped 0 sandboxes\n');

@@ -9,7 +9,7 @@ import { runSkerry, type Service, startSkerry } from './service.ts';
 
 /** One server of a cluster. */
 export interface Replica extends StackClient {
-  /** Its name in the network of the lab. */
+  /** The name of its machine in the network of the lab. */
   readonly machine: string;
   /** Where the other servers reach it. */
   readonly peerAddress: string;

@@ -32,7 +32,7 @@ export const startSkerry = (
 ): Promise<{ service: Service; ready: object }> =>
   startProgram([...through, process.execPath, ...before, program, ...argv], onLine);
 
-/** The same for a command that prints an object when it serves. */
+/** Starts a command that prints an object when it serves. */
 export async function startProgram(
   command: readonly string[],
   onLine?: (line: string) => void,

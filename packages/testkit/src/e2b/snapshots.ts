@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { NewestE2b } from './clients.ts';
 import type { Ask } from './given.ts';
 
-/** By the API itself: no release has a way to say that the files are enough. */
+/** Calls the API itself: no release has a way to say that the files are enough. */
 const captureFiles = async (sandboxId: string, name?: string): Promise<string> => {
   const { E2B_API_URL, E2B_DOMAIN, E2B_API_KEY = '' } = process.env;
   const url = `${E2B_API_URL ?? `https://api.${E2B_DOMAIN}`}/sandboxes/${sandboxId}/snapshots`;
@@ -21,7 +21,7 @@ export function snapshotsScenario(ask: Ask): void {
     const { Sandbox } = askNewest();
     const source = await Sandbox.create();
     await source.files.write('kept', 'kept');
-    // Of this release and this way alone: the service keeps the names of all.
+    // A name of this release and this way alone: the service keeps the names of all.
     const name = `made-of-${source.sandboxId}`;
     const unnamed = await captureFiles(source.sandboxId);
     const named = await captureFiles(source.sandboxId, `${name}:v1`);

@@ -11,7 +11,7 @@ export function templatesScenario(ask: Ask, askImage: () => string): void {
 
   it('builds a template in steps, shows its log, and creates sandboxes from it', async () => {
     const { Template, Sandbox } = askBuilder();
-    // Of this release and this way alone: the service keeps the names of all.
+    // A name of this release and this way alone: the service keeps the names of all.
     const alias = `built-with-${ask().sandbox.sandboxId}`;
     const template = Template()
       .fromTemplate('base')

@@ -13,7 +13,7 @@ export interface FaultCounts {
 }
 
 export interface FaultProxy extends AsyncDisposable {
-  /** Of 127.0.0.1. */
+  /** The port of 127.0.0.1. */
   readonly port: number;
   readonly counts: FaultCounts;
 }

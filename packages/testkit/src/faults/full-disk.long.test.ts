@@ -38,7 +38,7 @@ const create = async (): Promise<Sandbox> => {
   const sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 600_000 });
   const [name, hash] = await writeFile(sandbox, { name: 'kept', text: sandbox.sandboxId.repeat(500) });
   contents.set(sandbox.sandboxId, { files: new Map([[name, hash]]), counter: await startCounter(sandbox) });
-  // Its disk is a sparse file: only what is on it by now is safe from a host that is full.
+  // The disk is a sparse file: only what is on it by now is safe from a host that is full.
   await sandbox.commands.run('sync');
   return sandbox;
 };

@@ -25,12 +25,12 @@ export interface KillRunOptions {
   onProgress?: (report: KillReport) => void;
 }
 
-/** Of a kill after the step that it belongs to. A program goes through many steps that do not show from outside. */
+/** The longest delay of a kill after its step. A program goes through many steps that do not show from outside. */
 const MAX_DELAY_MS = { step: 15, program: 80 };
 const PROGRAM_TURNS = 8;
 
 interface Planned extends PlannedKill {
-  /** Of the step, where there is one. */
+  /** The turn of the step, where there is one. */
   turn?: number;
   order: number;
 }

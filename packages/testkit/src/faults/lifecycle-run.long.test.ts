@@ -13,7 +13,7 @@ it.each([
       lanes: 3,
     });
     expect({ failures, losses, orphans }).toEqual({ failures: [], losses: [], orphans: [] });
-    // It did what it is for.
+    // A run without kills and work shows nothing.
     expect(kills.server + kills.helper).toBeGreaterThan(0);
     expect(Object.keys(done).length, JSON.stringify({ done, cutOff })).toBeGreaterThan(3);
     expect(checks).toBeGreaterThan(3);

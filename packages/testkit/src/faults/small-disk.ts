@@ -15,7 +15,7 @@ import { join } from 'node:path';
 /** A file system of its own that can be filled. */
 export interface SmallDisk extends Disposable {
   readonly path: string;
-  /** Leaves about so many bytes of room, in what is there now. */
+  /** Leaves about that room, in what is there now. */
   fill(leaveBytes: number): void;
   /** Takes away what `fill` has put there. */
   drain(): void;
@@ -48,7 +48,7 @@ export const createSmallDisk = (sizeBytes: number): SmallDisk => {
           execFileSync('fallocate', ['-l', String(wanted), target], { stdio: 'ignore' });
           wanted = readFree() - leaveBytes;
         } catch {
-          // It took what there was and failed, or took nothing.
+          // fallocate took what there was and failed, or took nothing.
           const rest = readFree() - leaveBytes;
           wanted = rest < wanted ? rest : Math.floor(wanted / 2);
         }

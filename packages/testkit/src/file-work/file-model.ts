@@ -150,7 +150,7 @@ export const createFileModel = (
       const onto = random() < 0.3 ? pick(paths((node) => !isFolder(node))) : freePath();
       if (from === undefined || onto === undefined) return undefined;
       const [node, other] = [nodes.get(from) as Node, nodes.get(onto)];
-      // By rename(2) two names of one file both stay.
+      // rename(2) leaves two names of one file as they are.
       if (node === other) return undefined;
       nodes.set(onto, node);
       nodes.delete(from);
@@ -229,7 +229,7 @@ export const createFileModel = (
       const operation = attempts[pick(kinds) as string]?.();
       return operation === undefined ? [] : [operation];
     },
-    /** As the worker would describe it, each file under one number. */
+    /** The entries as the worker would describe them, each file under one number. */
     describe: (): DescribedEntry[] => {
       const numbers = new Map<Node, number>();
       const shared = new Set([...nodes.values()].filter((node) => countOf(nodes, node) > 1));

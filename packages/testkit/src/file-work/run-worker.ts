@@ -20,7 +20,7 @@ export const work = async (sandbox: Sandbox, operations: readonly Operation[]): 
   return parseTree((await sandbox.commands.run(command, { user: 'root' })).stdout);
 };
 
-/** As `work`, by a process that outlives every connection and takes its time. `awaitWork` resolves with what it came to. */
+/** Starts the work in a process that outlives every connection and takes its time. `awaitWork` resolves with what it came to. */
 export const startWork = async (
   sandbox: Sandbox,
   operations: readonly Operation[],

@@ -57,7 +57,7 @@ const sweep = async (root: EnvdClient): Promise<void> => {
   const { processes } = await root.process.list({});
   for (const { pid } of processes) {
     const process = { selector: { case: 'pid', value: pid } } as const;
-    // It may have ended by itself.
+    // The process may have ended by itself.
     await root.process.sendSignal({ process, signal: Signal.SIGKILL }).catch(() => undefined);
   }
 };

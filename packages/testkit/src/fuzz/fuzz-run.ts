@@ -32,9 +32,9 @@ export interface FuzzRunOptions {
   /** Ends the run when it has not failed by then. */
   runs: number;
   maxMs: number;
-  /** As many are made in any case. */
+  /** The runs that are made in any case. */
   leastRuns?: number;
-  /** Of a failure, as it was printed: goes straight to that input. */
+  /** The path that a failure printed, which leads straight to its input. */
   path?: string;
 }
 

@@ -9,7 +9,7 @@ export type Rule = 'files' | 'unary' | 'stream' | 'edge' | 'platform' | 'bytes';
  */
 export interface FuzzRequest {
   readonly rule: Rule;
-  /** Of a call of a Connect service, such as `filesystem.Filesystem/Stat`. */
+  /** The call of a Connect service, such as `filesystem.Filesystem/Stat`. */
   readonly procedure?: string;
   readonly isHead: boolean;
   /** Whether the bytes are a whole request, so that an answer is due. */

@@ -54,7 +54,7 @@ export async function openGuestChannel(
       return;
     }
     const command = pending.get(message.id);
-    if (!command) return; // Of a command that is no longer waited for.
+    if (!command) return; // The command is no longer waited for.
     if ('text' in message) {
       command.output += message.text;
       return;
@@ -63,7 +63,7 @@ export async function openGuestChannel(
     command.end({ status: message.exit, output: command.output });
   };
   createInterface({ input: socket }).on('line', (line) => receive(JSON.parse(line) as Message));
-  socket.on('error', () => undefined); // Its close tells.
+  socket.on('error', () => undefined); // The close that follows tells.
   socket.on('close', () => failAll('the guest ended before the command did'));
   return {
     async untilBooted({ signal: limit }) {

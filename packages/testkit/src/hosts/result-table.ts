@@ -49,7 +49,7 @@ export function toMarkdown(options: {
   /** The name of each row → what the row tests. The table has only these rows, in this order. */
   shows: ReadonlyMap<string, string>;
   versions: HostVersions;
-  /** Of skerry, as `git describe` has it. */
+  /** The revision of skerry, as `git describe` has it. */
   revision: string;
   date: string;
 }): string {

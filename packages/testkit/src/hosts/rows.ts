@@ -8,7 +8,7 @@ export interface LabRow {
   name: string;
   /** What it shows, for people. */
   shows: string;
-  /** After so many minutes it has failed. */
+  /** The minutes after which it has failed. */
   minutes: number;
   /** Only when it is named: it takes hours. */
   onRequest?: boolean;
@@ -52,7 +52,7 @@ export async function prepareGuest(guest: Guest): Promise<void> {
   await check(guest, 'baseline', guest.commandMs);
 }
 
-/** Takes down what a failed row has left. False when something stays, so that the guest is of no use for other rows. */
+/** Takes down what a failed row has left. False when something stays, so that no other row can use the guest. */
 export async function resetGuest(guest: Guest): Promise<boolean> {
   try {
     for (const user of ['lab', 'root']) await check(guest, 'reset', guest.commandMs, user);

@@ -29,7 +29,7 @@ const results = await new Stryker({
   plugins: [fileURLToPath(import.meta.resolve('@stryker-mutator/vitest-runner'))],
   testRunner: 'vitest',
   vitest: { configFile: join(import.meta.dirname, 'vitest.config.ts'), related: false },
-  // It reads the settings of TypeScript through a part of its former compiler, which the present one does not have.
+  // Stryker reads the settings of TypeScript through a part of its former compiler, which the present one does not have.
   tsconfigFile: 'none',
   tempDirName: folder,
   reporters: ['progress-append-only', 'clear-text'],

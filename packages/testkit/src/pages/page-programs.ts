@@ -25,7 +25,7 @@ export const elsewhere: Record<string, Record<string, string>> = {
 
 /** Files that pages assume that the reader has. */
 const files: Record<string, string> = {
-  // Its last stage needs no other, so that each build writes one image.
+  // The last stage needs no other, so that each build writes one image.
   'project/Dockerfile':
     'FROM python:3.13-slim AS tools\nRUN echo tools > /tools\nFROM python:3.13-slim\nCOPY main.py /srv/\n',
   'project/main.py': 'print(1)\n',

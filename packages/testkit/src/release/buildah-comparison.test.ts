@@ -1,4 +1,4 @@
-// The same Dockerfile, built by skerry and by buildah of the distribution, whose files are compared one by one.
+// Compares the files that skerry and buildah of the distribution build from one Dockerfile, one by one.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -231,7 +231,7 @@ async function compare(name: string, files: Files, more: Explained = []): Promis
   writeFileSync(credentials, '{}');
   const buildah = (...args: string[]): string =>
     execFileSync('buildah', [...store, ...args], {
-      // It requires a file of credentials that exists.
+      // buildah requires a file of credentials that exists.
       env: { ...process.env, REGISTRY_AUTH_FILE: credentials },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],

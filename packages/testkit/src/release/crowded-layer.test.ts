@@ -27,7 +27,7 @@ const MEMBER_ENTRIES = 4_000;
 /** The blocks of zeros that end an archive. */
 const END_BYTES = 1_024;
 
-/** A layer of so many entries, pipes and at the end a file: members of gzip, which are the same but the last. */
+/** A layer of `count` entries, pipes and at the end a file: members of gzip, which are the same but the last. */
 const makeLayer = async (count: number): Promise<Buffer> => {
   const entries = Array.from({ length: MEMBER_ENTRIES }, () => ({ name: 'pipe', type: 'fifo' as const }));
   const archive = await makeArchive(entries);

@@ -88,7 +88,7 @@ it('runs calls of packages that are built on the e2b client as docs/e2b-clients.
     });
   }
   const content = toResultTables(made);
-  // With -u the page is written.
+  // The page is written with -u.
   await expect(replaceSection(readFileSync(page, 'utf8'), { name: 'programs', content })).toMatchFileSnapshot(
     page,
   );
@@ -113,7 +113,7 @@ describe('the page on frameworks of agents', () => {
       writeFileSync(join(project.path, 'agent.mts'), program);
       const env = {
         ...{ ...environment(), OPENAI_API_KEY: 'sk-none', OPENAI_BASE_URL: model.url },
-        // They would be sent to the vendor.
+        // Traces would be sent to the vendor.
         OPENAI_AGENTS_DISABLE_TRACING: '1',
       };
       const printed = await project.run(process.execPath, ['agent.mts'], env);

@@ -10,7 +10,7 @@ import { installAlone } from '../workspace/outside-project.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
 
 const specs = join(workspaceRoot, 'specs');
-/** Of the user: the generators are installed in it once for all tests. */
+/** The cache of the user, into which the generators are installed once for all tests. */
 const cache = mkdtempSync(join(tmpdir(), 'skerry-cache-'));
 afterAll(() => rmSync(cache, { recursive: true, force: true }));
 const inCache = { XDG_CACHE_HOME: cache };

@@ -122,7 +122,7 @@ const withoutHost: Record<string, (text: string) => string> = {
         /^(?:ok {2}|OFF ) ([^:\n]+): .*(\n(?!ok {2}|OFF |\$).*)*/gm,
         '<ok or OFF> $1: <what was found>',
       )
-      // It is there once a server of the host has fetched it.
+      // runsc is there once a server of the host has fetched it.
       .replace(/^.* runsc version: .*\n/m, ''),
   system: (text) =>
     text

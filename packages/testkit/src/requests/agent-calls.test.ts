@@ -21,7 +21,7 @@ afterAll(() => stack.leave());
 describe('commands', () => {
   it('deliver output while they run, in order and unchanged', async () => {
     const arrivals: string[] = [];
-    // It goes on when what it wrote last has arrived.
+    // The command goes on when what it wrote last has arrived.
     const handle = await sdk.commands.run('for i in 1 2 3; do echo out $i; read _; done; echo err >&2', {
       background: true,
       stdin: true,
@@ -139,7 +139,7 @@ describe('files', () => {
       await writeFile(outside, 'untouched');
       const race = `mkdir -p ${folder} && cd ${folder} && while :; do ln -sf ${outside} target; rm target; echo own > target; done`;
       const racing = await sdk.commands.run(race, { background: true });
-      // It runs until it is killed, which is how it ends.
+      // The command runs until it is killed, which is how it ends.
       racing.wait().catch(() => {});
       const outcomes = await Promise.allSettled(
         Array.from({ length: 40 }, (_, index) => sdk.files.write(join(folder, 'target'), `written ${index}`)),

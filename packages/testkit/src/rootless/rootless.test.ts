@@ -45,7 +45,7 @@ for child in children:
     os.kill(child, 9)
 `;
 
-/** Every process of the test's user, and of the ids that he gives to sandboxes. */
+/** Every process of the test's user, and of the ids that this user gives to sandboxes. */
 const listProcesses = (): string[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -55,7 +55,7 @@ const listProcesses = (): string[] =>
         const uid = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]);
         return isIdOfUser(uid) && !/^State:\s+[ZX]/m.test(status) ? [status] : [];
       } catch {
-        return []; // It has ended.
+        return []; // The process has ended.
       }
     });
 

@@ -30,7 +30,7 @@ describe('a server that ends', () => {
         'for i in $(seq 100000); do echo $i > /tmp/count; sleep 0.02; done',
         { background: true, timeoutMs: 0 },
       );
-      // It runs until its sandbox is killed, which is how it ends.
+      // The counter runs until its sandbox is killed, which is how it ends.
       counter.wait().catch(() => {});
       const detail = await detailOf(first, sandboxId);
       await servers.end(ending);
@@ -187,7 +187,7 @@ describe('skerry down', () => {
 
     expect(await findTraces({ dataDir, ids })).toEqual([]);
     expect(processesOf(dataDir)).toEqual([]);
-    // By the same processes and mounts: the kernel gives the numbers of what is gone to the next ones.
+    // Processes and mounts must be those of before: the kernel gives the numbers of what is gone to the next ones.
     const left = [...liveNamespaces()].filter(
       ([holder, names]) => holders.has(holder) && names.some((name) => namespaces.has(name)),
     );

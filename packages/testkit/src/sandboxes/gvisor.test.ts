@@ -16,7 +16,7 @@ let sandbox: Sandbox;
 const start = async (): Promise<void> => {
   stack = await startStack({ dataDir, args: ['--isolation', 'gvisor'] });
 };
-/** As a client that knows the id alone. */
+/** Connects as a client that knows the id alone. */
 const find = (): Promise<Sandbox> => Sandbox.connect(sandbox.sandboxId, stack.connection);
 const output = async (command: string): Promise<string> => (await sandbox.commands.run(command)).stdout;
 

@@ -20,7 +20,7 @@ const kill = (sandboxID: string) =>
   stack.api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID } } });
 const healthOf = async (sandboxId: string): Promise<number> =>
   (await fetchByHost(`http://49983-${sandboxId}.${stack.address.domain}/health`)).status;
-/** Of a sandbox that may end any moment: a request that is under way then is reset, which reads as 0. */
+/** The health of a sandbox that may end any moment: a request that is under way then is reset, which reads as 0. */
 const lastHealthOf = (sandboxId: string): Promise<number> =>
   healthOf(sandboxId).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ECONNRESET') return 0;

@@ -40,7 +40,7 @@ const logsOf = async (sandboxID: string, query?: Query) => {
   if (data === undefined) throw new Error('no log');
   return data.logs;
 };
-/** Resolves with what is found once it is so many. */
+/** Resolves with the entries that are found, once there are `count`. */
 const untilLogged = async (id: string, search: string, count = 1) => {
   const find = () => logsOf(id, { search });
   await expect.poll(async () => (await find()).length, { interval: 100 }).toBeGreaterThanOrEqual(count);
@@ -51,7 +51,7 @@ const messagesOf = async (id: string): Promise<string[]> => (await logsOf(id)).m
 describe('the log of a sandbox', () => {
   it('lists processes: command, user, tag, pid and how they ended', async () => {
     const handle = await sdk.commands.run('exit 7 # marked', { background: true, user: 'root' });
-    // Its status, which is no 0, is what the log is to tell.
+    // The log is to tell the status, which is no 0.
     await handle.wait().catch(() => undefined);
     const [started, ended] = await untilLogged(sandbox.sandboxId, '# marked', 2);
     const fields = {

@@ -41,7 +41,7 @@ describe('a sandbox that is paused with its memory', () => {
       try {
         process.kill(pid, 'SIGKILL');
       } catch (error) {
-        // It ends with its server.
+        // The helper ends with its server.
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       }
     }

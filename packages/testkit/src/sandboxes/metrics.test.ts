@@ -152,7 +152,7 @@ describe('the latest metrics of several sandboxes', () => {
     expect(answer.status).toBe(200);
     const answered = (await answer.json()) as { sandboxes: Record<string, { timestamp: string }> };
     expect(Object.keys(answered.sandboxes)).toEqual([sandbox.sandboxId]);
-    // Of now: a sample that a busy machine has delayed is followed by one that is not.
+    // A sample of now: one that a busy machine has delayed is followed by one that is not.
     const age = async (): Promise<number> => {
       const now = (await (await latest(sandbox.sandboxId)).json()) as typeof answered;
       return Date.now() - Date.parse(now.sandboxes[sandbox.sandboxId]?.timestamp ?? '');

@@ -47,7 +47,7 @@ it('a sandbox that is paused at random points of file work has the trees of a mo
     expect({ cycle, after: await work(sandbox, []) }).toEqual({ cycle, after: expected });
   }
   if (process.env.SKERRY_PAUSE_CYCLES) console.log(JSON.stringify({ cycles, pauses, operations: seen }));
-  // It did what it is for.
+  // A run without such pauses and operations shows nothing.
   expect(pauses.inTheMiddle).toBeGreaterThan(0);
   expect(seen).toMatchObject({
     mapped: expect.any(Number),

@@ -49,7 +49,7 @@ const open = async (options: { user?: string; command?: string; cols?: number; r
 describe('a terminal in a sandbox', () => {
   it.each([
     ['user', '/home/user', 620],
-    // Its profile refuses messages.
+    // The profile of root refuses messages.
     ['root', '/root', 600],
   ])('is an interactive login shell for %s, with what belongs to it', async (user, home, mode) => {
     const { handle, see } = await open({ user });

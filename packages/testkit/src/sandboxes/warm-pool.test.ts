@@ -3,7 +3,7 @@ import { Sandbox } from '@skerry/sdk';
 import { expect, it } from 'vitest';
 import { startStack } from '../stack/stack.ts';
 
-/** Of the sandboxes that started so far: whether each was one that waited. */
+/** Whether each sandbox that started so far was one that waited. */
 const startedWarm = (log: string): boolean[] =>
   log
     .split('\n')

@@ -42,7 +42,7 @@ it.each([1, 2])(
       });
       const ofTrees = differences.filter(({ path }) => roots.some((root) => path.startsWith(root)));
       expect(ofTrees).toEqual([]);
-      // By turns the work goes on in the copy and in what it was made of.
+      // The work goes on in the copy and in what it was made of, by turns.
       const [next, last] = round % 2 === 0 ? [copy, sandbox] : [sandbox, copy];
       await last.kill();
       sandbox = next;

@@ -5,7 +5,7 @@ import formats from 'ajv-formats';
 
 export interface Answer {
   readonly status: number;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   readonly headers: Record<string, OutgoingHttpHeader>;
   /** Undefined when it was too large to keep. */
   readonly body: Buffer | undefined;
@@ -17,7 +17,7 @@ export interface Answer {
 export interface CheckedOperation {
   /** Such as `GET /files`. */
   readonly key: string;
-  /** By status. */
+  /** The declared responses by status. */
   readonly responses: Record<string, Response>;
 }
 

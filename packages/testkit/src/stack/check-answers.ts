@@ -58,7 +58,7 @@ function record(response: ServerResponse): Omit<Answer, 'isHead'> {
   };
 }
 
-/** Of an object, or of an array with names and values in turn. */
+/** The pairs of an object, or of an array with names and values in turn. */
 function toPairs(headers: unknown): [string, unknown][] {
   if (!Array.isArray(headers)) return Object.entries(headers ?? {});
   return headers.flatMap((name, at): [string, unknown][] =>

@@ -17,7 +17,7 @@ export interface SuccessiveServers {
   ended(): Promise<number | null | undefined>;
 }
 
-/** For the tests of a `describe` or a file, after which `skerry down` ends what runs, and the folder is deleted. */
+/** Servers for the tests of a `describe` or a file, after which `skerry down` ends what runs, and the folder is deleted. */
 export function useSuccessiveServers(): SuccessiveServers {
   const dataDir = mkdtempSync(join(tmpdir(), 'skerry-successive-'));
   let running: Stack | undefined;

@@ -61,7 +61,7 @@ for name, lock in (('flock', fcntl.flock), ('record', fcntl.lockf)):
     except BlockingIOError: print(name, 'held')`;
 
 export interface Survivors {
-  /** Of the connection over loopback: another one would have another. */
+  /** The port of the connection over loopback: another connection would have another. */
   port: number;
   words: number;
 }

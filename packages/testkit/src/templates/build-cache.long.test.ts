@@ -159,7 +159,7 @@ describe('layers of images', () => {
         .readRequests()
         .filter((request) => /^GET .*\/blobs\//.test(request) && request.endsWith(digest)).length;
     const buildFrom = async (name: string): Promise<Build> => {
-      // Its config is another one, and so is its manifest.
+      // The config of each name differs, and so does its manifest.
       const env = ['PATH=/bin', `IMAGE=${name}`];
       await registry.pushLayers(`test/${name}`, { paths: [shared], compression: 'gzip', env });
       const fromImage = `${registry.host}/test/${name}`;

@@ -45,7 +45,7 @@ const findProcesses = (secrets: readonly string[], file: 'cmdline' | 'environ'):
         const text = readFileSync(`/proc/${pid}/${file}`, 'utf8');
         return secrets.some((secret) => text.includes(secret)) ? [`${pid} ${file}`] : [];
       } catch {
-        return []; // It has just ended.
+        return []; // The process has just ended.
       }
     });
 
@@ -56,7 +56,7 @@ const findFiles = (folder: string, texts: readonly string[]): string[] => {
     const options = ['-rlazF', '--devices=skip', ...patterns, folder];
     return execFileSync('grep', options, { encoding: 'utf8' }).trim().split('\n');
   } catch (error) {
-    // It found nothing.
+    // grep found nothing.
     if ((error as { status?: number }).status === 1) return [];
     throw error;
   }

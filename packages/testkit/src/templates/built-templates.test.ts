@@ -101,7 +101,7 @@ describe('a template', () => {
         type: 'ENV',
         args: ['NAME', 'one', 'BOTH', '$NAME$constructor-$COLOUR'],
         force: true,
-        // As clients send them.
+        // Clients send these too.
         ...{ forceUpload: false, resolveSymlinks: true, gzip: true },
       },
       { type: 'WORKDIR', args: ['/srv/app'] },
@@ -307,7 +307,7 @@ describe('a template', () => {
       expect(await sandbox.files.read('/home/user/v')).toBe(version);
       await sandbox.kill();
     }
-    // Its image stays as long as it does.
+    // The image stays as long as the snapshot does.
     const snapshot = await older.createSnapshot({ memory: false });
     await older.kill();
     const copy = await create(snapshot.snapshotId);

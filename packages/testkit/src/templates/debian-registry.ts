@@ -68,7 +68,7 @@ export async function startDebianRegistry({
     settings.push(`auth: { htpasswd: { realm: here, path: ${users} } }`);
   }
   writeFileSync(config, `${settings.join('\n')}\n`);
-  // It writes a line for each request to its output.
+  // The registry writes a line for each request to its output.
   const requests = join(folder, 'requests');
   const output = openSync(requests, 'w');
   const program = findServerProgram('docker-registry');
@@ -181,7 +181,7 @@ async function expectCreated(response: Response): Promise<void> {
     throw new Error(`${response.url} answered ${response.status}: ${await response.text()}`);
 }
 
-/** As the registry reads it. The password is in no argument of a process. */
+/** The hash that the registry reads. The password is in no argument of a process. */
 function hashPassword(password: string): string {
   const program = 'my $p = <STDIN>; print crypt($p, q($2b$04$abcdefghijklmnopqrstuu))';
   return execFileSync('perl', ['-e', program], { input: password, encoding: 'utf8' });

@@ -25,7 +25,7 @@ const started = 'echo "$0 $PATH" > /tmp/started; id -u >> /tmp/started; pwd >> /
 beforeAll(async () => {
   registry = await startDebianRegistry();
   image = `${registry.host}/test/busybox`;
-  // As that of Debian, which replaces the variable.
+  // The profile of Debian replaces the variable too.
   writeFileSync(join(busybox, 'etc/profile'), 'PATH=/none\n');
   await registry.push('test/busybox', { folder: busybox, env: ['PATH=/usr/local/bin:/bin'] });
   await registry.push('test/server', {
@@ -75,7 +75,7 @@ const failureOf = async (name: string, text: string): Promise<unknown> =>
     .catch((error: unknown) => error);
 const create = (template: string): Promise<Sandbox> =>
   Sandbox.create({ ...stack.connection, template, timeoutMs: 120_000 });
-/** Of a login shell, so with the programs by their paths. */
+/** The output of a login shell, whose profile hides the programs without a path. */
 const run = async (sandbox: Sandbox, command: string): Promise<string> =>
   (await sandbox.commands.run(`PATH=/bin; ${command}`, { user: 'root' })).stdout;
 
@@ -255,7 +255,7 @@ COPY --from=failing /a /a
     line: 2,
     message: expect.stringContaining('has the owner 70000:1, and the sandbox has no such id'),
   });
-  // It has the image of the stage that was ready.
+  // The cache has the image of the stage that was ready.
   await buildCache.prune(stack.connection);
   await expect.poll(() => readdirSync(join(dataDir, 'templates'))).toEqual(before);
 });

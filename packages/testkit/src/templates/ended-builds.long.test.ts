@@ -114,7 +114,7 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
       await start(registered, body);
       return registered;
     };
-    // As many as run at a time.
+    // No more than these run at a time.
     const before = ['first', 'second'];
     for (const name of before) {
       const steps = [{ type: 'RUN', args: ['echo begun; sleep 600'] }];

@@ -20,7 +20,7 @@ export interface ServedImage {
   layers?: readonly ServedLayer[];
   /** In the place of that of the layers. */
   manifest?: object;
-  /** Of its manifest. */
+  /** The answer to a request for its manifest. */
   answer?: Answer;
 }
 

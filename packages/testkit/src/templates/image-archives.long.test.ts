@@ -52,7 +52,7 @@ const toDigest = (bytes: Buffer): string => `sha256:${createHash('sha256').updat
 const at = (name: string): string => join(scratch, name);
 /** CAP_SETUID, permitted, as the kernel stores it: bytes that are no text. */
 const capability = Buffer.from('0100000280000000000000000000000000000000', 'hex');
-/** As long, and in its place in an archive, which is made of text. */
+/** Text of the same length, which has its place in an archive that is made of text. */
 const placeholder = 'capability of a file';
 
 /** What `docker save` writes of images with busybox, one for each colour. */

@@ -38,7 +38,7 @@ const folders = {
   musl: makeMuslFolder({ name: 'report', source: report }, [...programs, 'stat', 'echo', 'pwd']),
 };
 
-// The same, by programs that are linked with glibc.
+// A report by programs that are linked with glibc.
 const script = '#!/bin/bash\necho "$(id -un) $PWD $COLOUR"\ncat "$1"\n';
 writeFileSync(join(folders.glibc, 'bin/report'), script, { mode: 0o755 });
 

@@ -259,7 +259,7 @@ describe('the size of a build', () => {
       );
     expect(await run('fallocate -l 1800m large')).toBe(0);
     expect(await run('fallocate -l 300m larger')).toBe(1);
-    // It keeps all that it reads, which is a single line.
+    // tail keeps all that it reads, which is a single line.
     expect(await run('head -c 300m /dev/zero | tail')).toBe(137);
     expect(await run('true')).toBe(0);
     await sandbox.kill();

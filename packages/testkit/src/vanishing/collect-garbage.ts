@@ -7,7 +7,7 @@ const find = async () => {
   try {
     return await (await fetch("http://127.0.0.1:9229/json")).json();
   } catch {
-    await new Promise((resolve) => setTimeout(resolve, 50)); // It does not listen yet.
+    await new Promise((resolve) => setTimeout(resolve, 50)); // The debugger does not listen yet.
     return find();
   }
 };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { MakeImageFile } from '../../image-file.ts';
 import { findProgram, runProgram } from '../../run-program.ts';
 
-/** For tests: a file system of 16 MiB, without what the runtime adds for size and durability. */
+/** A file system of 16 MiB for tests, without what the runtime adds for size and durability. */
 export const makeImageFile: MakeImageFile = async ({ folder, path, signal }) => {
   const args = ['-q', '-F', '-t', 'ext4', '-d', folder, path, '16M'];
   await runProgram({ file: findProgram('mke2fs', 'e2fsprogs'), args, signal });

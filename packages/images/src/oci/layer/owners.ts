@@ -22,7 +22,7 @@ export interface StrangeOwners {
   refuse(): void;
 }
 
-/** Of the tree at `root`, which no other process may change meanwhile. */
+/** Collects owners in the tree at `root`, which no other process may change meanwhile. */
 export function createStrangeOwners(root: string): StrangeOwners {
   const noted = new Set<string>();
 

@@ -10,7 +10,7 @@ interface EntryBase {
   uid: number;
   gid: number;
   modifiedAtSeconds: number;
-  /** Of what it takes in the archive or in the image, the larger. */
+  /** What it takes in the archive or in the image, whichever is more. */
   sizeBytes: number;
   /** Only names that a layer may set. */
   attributes: ReadonlyMap<string, Buffer>;

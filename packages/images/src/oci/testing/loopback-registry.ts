@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 
-/** For tests: one entry of a layer, `content` makes it a file unless `type` says otherwise. */
+/** One entry of a layer in tests, `content` makes it a file unless `type` says otherwise. */
 export interface LayerEntry {
   name: string;
   type?: 'file' | 'directory' | 'symlink' | 'link' | 'fifo' | 'block-device' | 'character-device';
@@ -19,7 +19,7 @@ export interface LayerEntry {
   pax?: Record<string, string>;
 }
 
-/** For tests: the bytes of a tar with these entries, in this order, however hostile. */
+/** The bytes of a tar with these entries, in this order, however hostile. */
 export async function makeTar(entries: readonly LayerEntry[]): Promise<Buffer> {
   const archive = pack();
   for (const { content, type = content === undefined ? 'directory' : 'file', mode, ...rest } of entries) {
@@ -43,7 +43,7 @@ export interface BlobDescriptor {
   size: number;
 }
 
-/** For tests: a registry on loopback that serves what it was given, with every request in `requests`. */
+/** A registry of tests on loopback that serves what it was given, with every request in `requests`. */
 export interface LoopbackRegistry {
   /** `127.0.0.1:port`. */
   host: string;

@@ -1,7 +1,7 @@
 import { type CoreV1Api, PatchStrategy, setHeaderOptions, type V1Pod } from '@kubernetes/client-node';
 import { until } from './until.ts';
 
-/** As `kubectl cordon`, and `uncordon`. */
+/** Does what `kubectl cordon` and `uncordon` do. */
 export const setUnschedulable = async (
   core: CoreV1Api,
   name: string,

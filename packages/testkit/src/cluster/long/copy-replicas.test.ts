@@ -182,7 +182,7 @@ describe.skipIf(findPostgres() === undefined)('two servers with one blob store',
     await source.files.write('/home/user/note', 'kept');
     const { snapshotId } = await source.createSnapshot();
     await source.kill();
-    // Its manifest alone is not enough: a server may not have heard yet that the node is done.
+    // The manifest of the snapshot is not enough: a server may not have heard yet that the node is done.
     await expect.poll(() => replicas.logged('a snapshot is in the blob store')).toHaveLength(1);
     await cluster.node(home).stop('SIGKILL');
     await expect.poll(() => cluster.states()).toMatchObject({ [home]: 'lost' });

@@ -56,7 +56,7 @@ it('takes nodes as their pods become Ready, and keeps those whose pods and API s
   await putPod('b');
   await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
   expect(await nodeOf(await create())).toBe('b');
-  // As when a kubelet stops and the node serves.
+  // A kubelet that stops makes it so while the node serves.
   await putPod('a', false);
   await api.call('stop');
   await cluster.server().stop();

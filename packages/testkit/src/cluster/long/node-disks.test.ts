@@ -54,7 +54,7 @@ describe('the disks of two nodes', () => {
     const usage = await storage.usage(cluster.connection);
     const places = new Map(usage.map(({ node = 'server', kind, ...rest }) => [`${node} ${kind}`, rest]));
     expect([...places.keys()].slice(0, 5)).toEqual([
-      // Of a server with nodes: the folders that steps of builds mount as caches.
+      // A server with nodes has only the folders that steps of builds mount as caches.
       'server buildCache',
       'server contexts',
       'server buildLogs',

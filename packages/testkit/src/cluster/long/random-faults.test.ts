@@ -13,7 +13,7 @@ it.skipIf(findPostgres() === undefined)(
       faultEveryMs: 3_000,
     });
     expect({ failures, losses, orphans }).toEqual({ failures: [], losses: [], orphans: [] });
-    // It did what it is for.
+    // A run without faults and work shows nothing.
     expect(Object.keys(faults).length).toBeGreaterThan(2);
     expect(Object.keys(done).length, JSON.stringify(done)).toBeGreaterThan(3);
     expect(checks).toBeGreaterThan(3);

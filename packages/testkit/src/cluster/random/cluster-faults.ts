@@ -16,7 +16,7 @@ export interface FaultTargets {
   serve: (replicas: readonly Replica[]) => void;
 }
 
-/** By what they are done to, in the order in which they begin and end: two at a time are of different groups. */
+/** Faults by what they are done to, in the order in which they begin and end: two at a time are of different groups. */
 export type ClusterFaults = Readonly<Record<string, Readonly<Record<string, Fault>>>>;
 
 /** All that may happen to a cluster for a while. */

@@ -63,7 +63,7 @@ function readNamespace(pid: string): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`);
   } catch {
-    return undefined; // It has ended.
+    return undefined; // The process has ended.
   }
 }
 
@@ -71,6 +71,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // The same.
+    return ''; // The process has ended.
   }
 }

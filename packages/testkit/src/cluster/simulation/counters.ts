@@ -5,9 +5,9 @@ import type { PostgresServer } from '@skerry/platform/postgres-server';
 export interface Counters {
   atMs: number;
   database: { statements: number; transactions: number; walBytes: number };
-  /** Of the processors, by each group of processes. */
+  /** The time of processors that each group of processes has used. */
   cpuMs: Record<string, number>;
-  /** Through the networks of the servers, in both directions. */
+  /** Bytes through the networks of the servers, in both directions. */
   networkBytes: number;
 }
 
@@ -43,7 +43,7 @@ export const readMemoryBytes = (pid: number): number =>
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** With that of its children that have ended and were waited for. */
+/** The time of a process, with that of its children that have ended and were waited for. */
 const readCpuMs = (pid: number): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -51,7 +51,7 @@ const readCpuMs = (pid: number): number => {
       .split(' ');
     return sum(fields.slice(11, 15).map(Number)) * TICK_MS;
   } catch {
-    return 0; // It has just ended, and its parent counts it.
+    return 0; // The process has just ended, and its parent counts it.
   }
 };
 

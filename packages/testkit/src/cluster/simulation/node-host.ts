@@ -2,7 +2,7 @@ import type { NodeRoom } from '@skerry/runtime/node';
 
 /** What a process with many nodes is started with. */
 export interface NodeHostSettings {
-  /** For the folders of the nodes. */
+  /** Has the folders of the nodes. */
   folder: string;
   /** The address of its machine. */
   host: string;

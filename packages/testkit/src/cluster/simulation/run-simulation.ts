@@ -22,7 +22,7 @@ export interface SimulationResult {
   takeover: Takeover | undefined;
 }
 
-/** What was measured with so many sandboxes. */
+/** What was measured with `sandboxes` running. */
 export interface SimulationRow {
   sandboxes: number;
   /** Creates in a second, on the way to that number, and how long each took. */
@@ -32,18 +32,18 @@ export interface SimulationRow {
   refused: number;
   /** A page of 100, with the number of all. */
   listMs: number;
-  /** Of the database, in a second without calls. */
+  /** What the database does in a second without calls. */
   idle: { statements: number; transactions: number; walBytes: number };
-  /** Through the networks of the servers, in a second without calls. */
+  /** Bytes through the networks of the servers in a second without calls. */
   idleNetworkBytes: number;
   /** Processors in use without calls. */
   idleCpus: Record<string, number>;
-  /** Of the larger one. */
+  /** The memory of the larger server. */
   serverMemoryBytes: number;
 }
 
 const MIN_NODE_HOSTS = 4;
-/** Of a process with nodes: each sandbox takes five of the 20,000 files that it may have open. */
+/** The most of a process with nodes: each sandbox takes five of the 20,000 files that it may have open. */
 const MAX_SANDBOXES_PER_HOST = 2_500;
 const CREATES_AT_A_TIME = 32;
 /** Creates are followed by what they have begun, such as the first samples. */

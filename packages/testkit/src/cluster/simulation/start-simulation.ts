@@ -25,7 +25,7 @@ const FIRST_NODE_PORT = 7_400;
 const SANDBOX_MEMORY_BYTES = 512 * 2 ** 20;
 
 /**
- * Starts PostgreSQL, so many servers of the published program, and so many nodes in a few processes, on machines of a network lab. The
+ * Starts PostgreSQL, servers of the published program, and nodes in a few processes, on machines of a network lab. The
  * servers reach PostgreSQL over its unix socket, so that what goes through their networks is between them, the nodes and the clients.
  */
 export const startSimulation = async (options: {

@@ -13,7 +13,7 @@ import { settleBuilds } from './settle-builds.ts';
 
 /** Operations on a template, and the registry that their builds pull from. */
 export interface BuildOperations extends AsyncDisposable {
-  /** Of `KillLaneOptions`. */
+  /** The operations of `KillLaneOptions`. */
   operations: Record<string, KillOperation>;
   /** Arguments of a server that may pull from the registry. */
   args: readonly string[];
@@ -52,7 +52,7 @@ export const createBuildOperations = async (): Promise<BuildOperations> => {
         settle: (stack, dataDir) =>
           settleBuilds({
             ...{ stack, dataDir, template: NAME },
-            // With what the cache has of the one that was killed.
+            // The next build uses what the cache has of the one that was killed.
             buildNext: () => buildFrom(stack, { force: false }),
             expected: { [`${FOLDER}/made`]: 'made\n', [`${FOLDER}/after`]: `${CONTENT}\n` },
             remove: () => remove(stack),

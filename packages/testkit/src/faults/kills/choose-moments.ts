@@ -8,7 +8,7 @@ export interface Moment {
   turn: number;
 }
 
-/** Of so many times at which one thing goes on, such as the copying of a disk, one is chosen. */
+/** One of this many times is chosen at which one thing goes on, such as the copying of a disk. */
 const SERIES = 4;
 
 /** Each time at which something else happens than before, and some of those at which one thing goes on. */

@@ -49,7 +49,7 @@ export interface KillLaneOptions {
 }
 
 interface CheckOptions {
-  /** Of what was done before. */
+  /** The name of what was done before. */
   name: string;
   /** Whether what ran in the sandbox may have ended by it. */
   mayEnd?: boolean;
@@ -114,7 +114,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     }
   };
 
-  /** It runs when this resolves, if it is there at all. */
+  /** Checks the sandbox, which runs when this resolves, if it is there at all. */
   const check = async (stack: Stack, { name, mayEnd = false }: CheckOptions): Promise<void> => {
     const expected = known;
     if (expected === undefined) return;
@@ -144,7 +144,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     }
     let { losses, counter } = await retry(() => findLosses(sandbox, expected));
     if (losses.length > 0 && mayEnd) {
-      // Its processes at most.
+      // Processes alone may be lost.
       ({ losses, counter } = await retry(() => findLosses(sandbox, { ...expected, counter: undefined })));
       report.ended += 1;
     }
@@ -252,10 +252,10 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
 };
 
 const SETTLE_MS = 10_000;
-/** So many complaints of the server belong to a failure, at most. */
+/** The most complaints of the server that belong to a failure. */
 const LAST = 3;
 
-/** With what the server has said of the sandbox lately. */
+/** The failure with what the server has said of the sandbox lately. */
 const withLog = (what: string, stack: Stack, id: string): string => {
   const lines = stack.log().split('\n');
   return [what, ...lines.filter((line) => line.includes(id)).slice(-LAST)].join('\n');
@@ -265,7 +265,7 @@ const killProcess = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // It was done.
+    // The process has ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 };

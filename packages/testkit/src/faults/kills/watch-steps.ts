@@ -9,7 +9,7 @@ export interface Step {
   what: string;
   /** Whether nothing else showed at the same time before it. Who acts at one acts at all of that time. */
   isFirst: boolean;
-  /** Of a program that the helper has started. */
+  /** The program that the helper has started. */
   pid?: number;
 }
 
@@ -78,7 +78,7 @@ const readChildren = (pid: number): number[] => {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
     return text === '' ? [] : text.split(' ').map(Number);
   } catch {
-    return []; // It was killed.
+    return []; // The process was killed.
   }
 };
 

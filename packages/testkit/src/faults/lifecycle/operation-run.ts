@@ -54,7 +54,7 @@ export interface OperationRunOptions {
 /** Random operations, and what is known of all that they have made. */
 export interface OperationRun {
   readonly report: OperationReport;
-  /** Does operations until that time, and until so many are done. */
+  /** Does operations until that time, and until `leastOperations` are done. */
   run(until: { atMs: number; leastOperations: number }): Promise<void>;
   /** Resolves when no operation is under way. None begins until the returned function is called. */
   hold(): Promise<() => void>;
@@ -145,7 +145,7 @@ export const createOperationRun = (options: OperationRunOptions): OperationRun =
       await endSandbox({ target, sandboxes, ended }, known);
       return;
     }
-    // Its processes were to end, and may have.
+    // The processes were to end, and may have.
     const mayEnd = kind === 'pause files only';
     await check(target, known, mayEnd ? { ...known, counter: undefined } : known);
   };

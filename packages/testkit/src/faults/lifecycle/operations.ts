@@ -187,7 +187,7 @@ export const deleteUnused = async ({ connection }: Target, id: string): Promise<
   }
 };
 
-/** As `deleteUnused`. Where a kill cuts it off, the snapshot exists or not, and no operation uses it. */
+/** Deletes a snapshot. Where a kill cuts it off, the snapshot exists or not, and no operation uses it. */
 export const deleteSnapshot = async (
   { target, snapshots }: World,
   snapshot: KnownSnapshot,

@@ -34,7 +34,7 @@ const findProcesses = (dataDir: string): string[] => {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(dataDir);
       } catch {
-        return false; // It has just ended.
+        return false; // The process has just ended.
       }
     })
     .map((pid) => `process ${pid}`);

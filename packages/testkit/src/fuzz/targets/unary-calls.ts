@@ -34,5 +34,5 @@ const callsOf = (
 /** Unary calls of both services with JSON that is mostly what the schema wants. */
 export const jsonCalls = callsOf('application/json', ({ input }) => jsonBytesOf(input));
 
-/** The same in binary. */
+/** Unary calls in binary that are mostly what the schema wants. */
 export const binaryCalls = callsOf('application/proto', ({ input }) => binaryBytesOf(input));

@@ -13,7 +13,7 @@ export async function findCgroup(args: string): Promise<string> {
         const path = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1] ?? '';
         return join(cgroups, path);
       } catch {
-        // It has ended since it was listed.
+        // The process has ended since it was listed.
       }
     }
     await delay(500);
@@ -21,7 +21,7 @@ export async function findCgroup(args: string): Promise<string> {
   throw new Error(`no process of this host is "${args}"`);
 }
 
-/** Of the cgroup, or the next one above that has such a limit. */
+/** Reads the limit of the cgroup, or of the next one above that has it. */
 export function readLimit(cgroup: string, name: string): string {
   for (let folder = cgroup; folder.startsWith(`${cgroups}/`); folder = dirname(folder)) {
     const path = join(folder, name);

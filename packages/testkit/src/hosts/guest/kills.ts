@@ -12,7 +12,7 @@ async function kill(pid: number): Promise<void> {
     try {
       process.kill(pid, 0);
     } catch {
-      return; // It is gone.
+      return; // The process is gone.
     }
     await delay(100);
   }

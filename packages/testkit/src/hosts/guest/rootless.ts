@@ -12,7 +12,7 @@ import { ensureServer, startServer, takeDown, usualServer } from './server.ts';
 const user = 'lab';
 export const userImagesDir = `/home/${user}/images`;
 
-/** As root: lets the user's manager run without a session, and gives the user the base image as if made by the user. */
+/** Lets the user's manager run without a session, as root, and gives the user the base image as if made by the user. */
 export async function prepareUser(): Promise<void> {
   await run('loginctl', 'enable-linger', user);
   await attempt('rm', '-rf', userImagesDir);
@@ -41,7 +41,7 @@ for folder, folders, files in os.walk(root):
         if not stat.S_ISLNK(found.st_mode): os.chmod(path, stat.S_IMODE(found.st_mode))
 `;
 
-/** As the user: sandboxes work, files are kept over a pause. */
+/** Checks as the user that sandboxes work, and that files are kept over a pause. */
 export async function checkRootless(): Promise<void> {
   const connection = await ensureServer();
   await using sandbox = await Sandbox.create({ ...connection, timeoutMs: 3_600_000 });
@@ -49,14 +49,14 @@ export async function checkRootless(): Promise<void> {
   await checkFilesPause(connection);
 }
 
-/** As the user: memory, processes and processors of sandboxes are limited through the user's manager. */
+/** Checks as the user that the user's manager limits memory, processes and processors of sandboxes. */
 export const checkRootlessLimits = async (): Promise<string> =>
   checkLimits(await ensureServer(), { disk: false });
 
-/** As the user. */
+/** Checks as the user that `skerry down` leaves nothing. */
 export const checkRootlessDown = (): Promise<void> => checkDown({ memory: false });
 
-/** As the user: the doctor and `up` name the setting that keeps the kernel from making user namespaces. */
+/** Checks as the user that doctor and `up` name the setting that keeps the kernel from making user namespaces. */
 export async function checkNoUserNamespaces(): Promise<string> {
   const doctor = await attempt('skerry', 'doctor');
   assert.notEqual(doctor.status, 0, `skerry doctor, which printed ${doctor.output}`);

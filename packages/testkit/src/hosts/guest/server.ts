@@ -69,7 +69,7 @@ export async function untilServes(
   }
 }
 
-/** Of the usual server, which is started when there is none. */
+/** The connection to the usual server, which is started when there is none. */
 export const ensureServer = async (): Promise<Connection> => (await findServer()) ?? (await startServer());
 
 /** `skerry down`, with what it printed. */
@@ -79,7 +79,7 @@ export const takeDown = (server: Server = usualServer): Promise<string> =>
 export const readPid = ({ dataDir }: Server = usualServer): number =>
   (JSON.parse(readFileSync(join(dataDir, 'run/server.json'), 'utf8')) as { pid: number }).pid;
 
-/** Of the one process below the server that runs the helper. */
+/** The pid of the one process below the server that runs the helper. */
 export function findHelper(server: Server = usualServer): number {
   const wanted = String(readPid(server));
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -88,7 +88,7 @@ export function findHelper(server: Server = usualServer): number {
       if (parent === wanted && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/helper.js'))
         return Number(pid);
     } catch {
-      // It has ended since it was listed.
+      // The process has ended since it was listed.
     }
   }
   throw new Error(`the server ${wanted} has no helper`);

@@ -8,7 +8,7 @@ const read = (path: string): string => {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // Of a process or device that has just gone.
+    return ''; // The process or device has just gone.
   }
 };
 

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 /** The server of a model that follows a script. */
 export interface ScriptedModel extends AsyncDisposable {
-  /** For `OPENAI_BASE_URL`. */
+  /** The value of `OPENAI_BASE_URL`. */
   readonly url: string;
 }
 

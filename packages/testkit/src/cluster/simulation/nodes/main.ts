@@ -8,7 +8,7 @@ import { createMemory } from '@skerry/runtime/memory';
 import { loadCredentials, serveNode } from '@skerry/runtime/node';
 import type { NodeHostSettings } from '../node-host.ts';
 
-/** As the agent of an idle sandbox: it accepts all settings, and its log never has a new entry. */
+/** The agent of an idle sandbox: accepts all settings, and its log never has a new entry. */
 const agent = (): RequestListener => (request, response) => {
   if (request.url?.startsWith(controlPaths.logs)) {
     response.writeHead(200).flushHeaders();
