@@ -28,7 +28,7 @@ let original: typeof Filesystem;
 let code = '';
 
 beforeAll(async () => {
-  const input = join(root, 'scripts/workarounds/entry.js');
+  const input = join(root, 'bundling/workarounds/entry.js');
   const bundle = await rolldown({
     input,
     platform: 'neutral',

@@ -16,7 +16,8 @@ beforeEach(() => {
   onTestFinished(() => rmSync(root, { recursive: true }));
   write('pnpm-lock.yaml', 'lockfileVersion: 9');
   write('specs/openapi.yaml', 'openapi: 3.1.0');
-  write('scripts/workarounds/a.ts', '');
+  write('scripts/run.mjs', '');
+  write('bundling/workarounds/a.ts', '');
   write(
     'packages/envd/package.json',
     '{ "dependencies": { "@skerry/contract": "workspace:*", "fresh": "1" } }',
@@ -50,7 +51,7 @@ describe('a built checkout', () => {
     ['the specs change', () => write('specs/openapi.yaml', 'openapi: 3.1.1')],
     [
       'a source is renamed',
-      () => renameSync(join(root, 'scripts/workarounds/a.ts'), join(root, 'scripts/workarounds/b.ts')),
+      () => renameSync(join(root, 'bundling/workarounds/a.ts'), join(root, 'bundling/workarounds/b.ts')),
     ],
     [
       'another build replaces the agent',

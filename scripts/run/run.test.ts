@@ -24,6 +24,7 @@ beforeEach(() => {
   ])
     write(program, '#!/bin/sh\n');
   write('specs/openapi.yaml', 'openapi: 3.1.0');
+  write('bundling/bundle.ts', '');
   write('node_modules/.modules.yaml', '');
   write('packages/envd/package.json', '{}');
   write('packages/envd/src/main.ts', '');
