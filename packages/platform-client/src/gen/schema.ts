@@ -1587,6 +1587,11 @@ export interface components {
              */
             cpuCount?: number;
             /**
+             * @description An extension: the level that each sandbox has at least, and that the steps run at. Default: none is demanded. A build
+             *     that begins with a template or a snapshot of a higher level is refused; without the field it has that level.
+             */
+            isolation?: components["schemas"]["IsolationLevel"];
+            /**
              * Format: int32
              * @description Memory of each sandbox in MiB.
              * @default 1024
@@ -2760,6 +2765,8 @@ export interface components {
             diskSizeMB: number;
             /** @description Version of the agent in its sandboxes. */
             envdVersion: string;
+            /** @description An extension: the level that each sandbox has at least. Absent where none is demanded. */
+            isolation?: components["schemas"]["IsolationLevel"];
             /**
              * Format: date-time
              * @description When a sandbox was last created from it; null when there was none.
@@ -2816,6 +2823,8 @@ export interface components {
              * @description When it ended. Absent until then.
              */
             finishedAt?: string;
+            /** @description An extension: the level that each sandbox has at least. Absent where none is demanded. */
+            isolation?: components["schemas"]["IsolationLevel"];
             /**
              * Format: int32
              * @description Memory of each sandbox in MiB.
@@ -4113,6 +4122,11 @@ export interface operations {
                  * @example example/app:v2
                  */
                 image?: string;
+                /**
+                 * @description An extension: the level that each sandbox has at least. Default: none is demanded.
+                 * @example gvisor
+                 */
+                isolation?: components["schemas"]["IsolationLevel"];
                 /**
                  * @description Memory of each sandbox in MiB.
                  * @example 1024

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parseNewBuild } from './new-build.ts';
 
-const bounds = { diskMb: 2048, maxCpuCount: 8, maxMemoryMb: 4096 };
+const kept = {
+  pause: { memory: true, filesystem: true },
+  snapshot: { memory: true, filesystem: true },
+};
+const bounds = { diskMb: 2048, maxCpuCount: 8, maxMemoryMb: 4096, levels: { container: kept } };
 
 describe('parseNewBuild', () => {
   it('accepts as much as the host has, and its defaults on any host', () => {
@@ -19,6 +23,7 @@ describe('parseNewBuild', () => {
 
   it.each([
     [{ cpuCount: 10 }, 'body.cpuCount must be from 1 to 8, got 10'],
+    [{ isolation: 'gvisor' }, 'body.isolation: this server has no level "gvisor", only container'],
     [{ memoryMB: 4097 }, 'body.memoryMB must be from 128 to 4096, got 4097'],
   ])('refuses %j', (more, message) => {
     expect(() => parseNewBuild({ name: 'made', ...more } as never, { ...bounds, project: 'local' })).toThrow(

@@ -1,7 +1,10 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { invalid } from '@skerry/contract/error';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { components } from '@skerry/platform-client';
+import type { Features } from '@skerry/runtime';
 import { defaultLimits } from '../limits.ts';
+import { requireLevel } from '../sandboxes/create/choose-isolation.ts';
 import type { BuildRequest } from '../templates/template-builder.ts';
 import { DEFAULT_TAG, parseNewName, requireOwnTeam } from './templates/template-reference.ts';
 
@@ -10,6 +13,7 @@ export type NewBuildBody = Partial<components['schemas']['BuildRequestV2']> & {
   name?: string;
   tags?: string[];
   minFreeDiskMb?: number;
+  isolation?: IsolationLevel;
 };
 
 /** The document requires it. */
@@ -23,11 +27,16 @@ export interface NewBuildBounds {
   /** What the host has. The defaults are allowed anywhere. */
   maxCpuCount: number;
   maxMemoryMb: number;
+  levels: Features['levels'];
 }
 
-/** The bounds of this host, with that disk of every sandbox. */
-export const toNewBuildBounds = (diskMb: number): NewBuildBounds => ({
+/** The bounds of this host, with that disk of every sandbox and those levels. */
+export const toNewBuildBounds = (
+  diskMb: number,
+  { levels }: Pick<NewBuildBounds, 'levels'>,
+): NewBuildBounds => ({
   diskMb,
+  levels,
   maxCpuCount: availableParallelism(),
   maxMemoryMb: Math.floor(totalmem() / 2 ** 20),
 });
@@ -38,7 +47,7 @@ export const toNewBuildBounds = (diskMb: number): NewBuildBounds => ({
  */
 export const parseNewBuild = (
   body: NewBuildBody,
-  { diskMb, maxCpuCount, maxMemoryMb, project }: NewBuildBounds & { project: string },
+  { diskMb, maxCpuCount, maxMemoryMb, levels, project }: NewBuildBounds & { project: string },
   part = 'body',
 ): BuildRequest => {
   requireOwnTeam(`${part}.teamID`, body.teamID, project);
@@ -54,12 +63,14 @@ export const parseNewBuild = (
     throw invalid(
       `${part}.minFreeDiskMb must be at most ${Math.floor(diskMb * FREE_SHARE)}: larger disks are not supported by this server`,
     );
+  const { isolation = null } = body;
+  if (isolation !== null) requireLevel(`${part}.isolation`, isolation, levels);
   const field = body.name === undefined ? `${part}.alias` : `${part}.name`;
   const { name, tags } = parseNames(project, {
     ...{ field, text: body.name ?? body.alias ?? '' },
     ...{ others: body.tags ?? [], othersField: `${part}.tags` },
   });
-  return { project, name, tags, cpuCount, memoryMb: memoryMB, minFreeDiskMb };
+  return { project, name, tags, cpuCount, memoryMb: memoryMB, minFreeDiskMb, isolation };
 };
 
 /** A tag in the name joins the others; without any, the tag is `default`. */

@@ -51,7 +51,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     const origin = await requireTemplateState({ store, scope }, body.templateID);
-    const isolation = chooseIsolation(request.isolation, { features, snapshot: origin.snapshot });
+    const isolation = chooseIsolation(request.isolation, { features, ...origin });
     const kept = keptAt(features, isolation);
     if (request.autoPause !== null) requirePause(kept, request.autoPause, 'body.autoPauseMemory');
     if (request.autoResume) requireMemory(kept, 'body.autoResume.enabled');

@@ -49,6 +49,7 @@ export const toTemplate = (listed: ListedTemplate): Schemas['Template'] => {
     cpuCount,
     memoryMB: memoryMb,
     diskSizeMB: diskMb,
+    ...(build?.isolation && { isolation: build.isolation }),
     public: template.public,
     ...toNames(template),
     createdAt: toTime(template.createdAt),
@@ -68,6 +69,7 @@ const toTemplateBuild = (build: ShownBuild): Schemas['TemplateBuild'] => ({
   cpuCount: build.cpuCount,
   memoryMB: build.memoryMb,
   diskSizeMB: build.diskMb,
+  ...(build.isolation && { isolation: build.isolation }),
   createdAt: toTime(build.createdAt),
   updatedAt: toTime(toLastChange(build)),
   ...(build.finishedAt !== null && { finishedAt: toTime(build.finishedAt) }),
@@ -85,6 +87,7 @@ export const toTemplateWithBuilds = (
   const { createdAt } = template;
   const image = {
     ...template,
+    isolation: null,
     id: toImageId(template.id),
     state: 'ready' as const,
     startedAt: createdAt,

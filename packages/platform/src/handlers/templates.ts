@@ -33,10 +33,18 @@ const toLevels = (lowest: BuildLogLevel | undefined): readonly BuildLogLevel[] =
 export const createTemplateHandlers = (
   context: Pick<
     HandlerContext,
-    'store' | 'templateBuilder' | 'snapshotter' | 'diskMb' | 'buildFiles' | 'uploadLinks' | 'secret'
+    | 'store'
+    | 'templateBuilder'
+    | 'snapshotter'
+    | 'diskMb'
+    | 'features'
+    | 'buildFiles'
+    | 'uploadLinks'
+    | 'secret'
   > & { images: TemplateImages | undefined },
 ): Pick<PlatformHandlers, TemplateRoute> => {
-  const { store, templateBuilder, snapshotter, diskMb, buildFiles, uploadLinks, secret, images } = context;
+  const { store, templateBuilder, snapshotter, diskMb, features, buildFiles, uploadLinks, secret, images } =
+    context;
 
   const requireBuild = async (
     params: { templateID: string; buildID: string },
@@ -49,7 +57,10 @@ export const createTemplateHandlers = (
   };
 
   const register = async (body: NewBuildBody, scope: Scope) => {
-    const request = parseNewBuild(body, { ...toNewBuildBounds(diskMb), project: toOwnProject(scope) });
+    const request = parseNewBuild(body, {
+      ...toNewBuildBounds(diskMb, features),
+      project: toOwnProject(scope),
+    });
     return { request, build: await templateBuilder.request(request) };
   };
 
@@ -74,7 +85,10 @@ export const createTemplateHandlers = (
       if (build.request !== request)
         await templateBuilder.start(
           build,
-          await planBuild(body, { store, scope, project: build.project, images, buildFiles }),
+          await planBuild(body, {
+            ...{ store, scope, images, buildFiles },
+            ...{ project: build.project, isolation: build.isolation },
+          }),
           request,
         );
       return { status: 202, body: {} };

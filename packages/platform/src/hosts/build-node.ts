@@ -1,4 +1,5 @@
 import { ApiError } from '@skerry/contract/error';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { ReachableNode } from './fleet-hosts.ts';
 
 /** A node of this server, as the choice sees it. */
@@ -16,13 +17,14 @@ export const createBuildNode = ({
   candidates,
   reachable,
 }: {
-  candidates(): readonly BuildCandidate[];
+  /** Returns the nodes as those of new sandboxes of that level, by default of the default level. */
+  candidates(isolation: IsolationLevel | undefined): readonly BuildCandidate[];
   /** The nodes that answer now. */
   reachable(): readonly ReachableNode[];
-}): (() => ReachableNode) => {
+}): ((isolation?: IsolationLevel) => ReachableNode) => {
   let last: string | undefined;
-  return () => {
-    const all = candidates();
+  return (isolation) => {
+    const all = candidates(isolation);
     const able = all.filter(({ obstacle }) => obstacle === undefined).map(({ name }) => name);
     last = able.find((name) => name === last) ?? able.toSorted()[0];
     const found = reachable().find(({ name }) => name === last);

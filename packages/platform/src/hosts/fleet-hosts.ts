@@ -1,4 +1,5 @@
 import { ApiError } from '@skerry/contract/error';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { type Runtime, RuntimeError, type TreeOrigin } from '@skerry/runtime';
 import type { Log } from '../log.ts';
 import { notOwner } from '../store/leases/fence.ts';
@@ -26,7 +27,7 @@ export interface FleetHostsOptions {
   /** The record of a snapshot. On no node it is in the blob store only. */
   findSnapshot(id: string): Promise<Pick<SnapshotRow, 'node' | 'state'> | undefined>;
   /** The node that builds templates now. Throws `ApiError` when none can. */
-  builder(): ReachableNode;
+  builder(isolation?: IsolationLevel): ReachableNode;
   images: FleetImages;
   /** Where there is a blob store. */
   origins: Pick<CopiedOrigins, 'bring'> | undefined;
@@ -134,8 +135,8 @@ export const createFleetHosts = (options: FleetHostsOptions): FleetHosts => {
         );
       return of(row?.node ?? null);
     },
-    forBuild: async (origin: TreeOrigin) => {
-      if (!('snapshot' in origin)) return toHost(options.builder());
+    forBuild: async (origin: TreeOrigin, isolation?: IsolationLevel) => {
+      if (!('snapshot' in origin)) return toHost(options.builder(isolation));
       const node = find((await findSnapshot(origin.snapshot))?.node ?? '');
       // The cache of builds runs the steps again after this error.
       if (node === undefined)

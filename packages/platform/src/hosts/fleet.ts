@@ -107,7 +107,7 @@ export const createFleet = (options: FleetOptions): Fleet => {
   };
 
   const builder = createBuildNode({
-    candidates: () => toCandidates(features.level),
+    candidates: (isolation = features.level) => toCandidates(isolation),
     reachable,
   });
   const images = createFleetImages({

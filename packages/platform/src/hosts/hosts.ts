@@ -108,10 +108,10 @@ export interface Hosts {
   /** The host of a snapshot. Rejects as `of`, and with `unavailable` when the blob store alone has it. */
   ofSnapshot(id: string): Promise<Host>;
   /**
-   * The host of a new sandbox of a build: the one that has its snapshot, or where builds are made now. Rejects with `RuntimeError`,
-   * `not_found`, when none that answers has the snapshot, and with `unavailable` when none can build.
+   * The host of a new sandbox of a build, by default of the default level: the one that has its snapshot, or where builds are made now.
+   * Rejects with `RuntimeError`, `not_found`, when none that answers has the snapshot, and with `unavailable` when none can build.
    */
-  forBuild(origin: TreeOrigin): Promise<Host>;
+  forBuild(origin: TreeOrigin, isolation?: IsolationLevel): Promise<Host>;
   /**
    * The only node on which a sandbox can begin with a snapshot; null: any. For a call that has to stay here, the server that has sent it has
    * found out whether its node takes sandboxes.

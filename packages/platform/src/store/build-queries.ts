@@ -64,7 +64,7 @@ export const createBuildQueries = (db: Database, { sealer }: { sealer: Sealer })
       const { project } = build;
       const known = await selectNamed(tx, { project, name }).executeTakeFirst();
       if (known !== undefined && known.kind !== 'build') return 'taken';
-      const { tags, minFreeDiskMb, ...sized } = build;
+      const { tags, minFreeDiskMb, isolation, ...sized } = build;
       const of = known?.id ?? templateId;
       const { unfinished } = await tx
         .selectFrom('builds')
@@ -90,6 +90,7 @@ export const createBuildQueries = (db: Database, { sealer }: { sealer: Sealer })
           startedAt: null,
           finishedAt: null,
           minFreeDiskMb,
+          isolation,
           tags: json(tags),
           env: sealer.seal({}, 'env'),
           runConfig: sealer.seal(emptyRunConfig, 'runConfig'),

@@ -1,3 +1,5 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
+
 export type BuildState = 'waiting' | 'building' | 'ready' | 'error';
 export type BuildLogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -12,6 +14,8 @@ export interface NewBuild {
   diskMb: number;
   /** What the start command has to leave free of that disk. */
   minFreeDiskMb: number;
+  /** The level that its sandboxes have at least, as far as it is known; null: it demands none. */
+  isolation: IsolationLevel | null;
   /** The tags that will point to it. */
   tags: readonly string[];
 }
@@ -57,7 +61,7 @@ export interface BuildReason {
   step?: string;
 }
 
-export interface BuildResult extends BuildConfig {
+export interface BuildResult extends BuildConfig, Pick<NewBuild, 'isolation'> {
   finishedAt: number;
   image: string;
   imageBytes: number;

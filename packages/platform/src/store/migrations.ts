@@ -120,6 +120,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       startedAt: 'bigint?',
       finishedAt: 'bigint?',
       minFreeDiskMb: 'integer',
+      isolation: 'text?',
       tags: 'text',
       env: 'text',
       runConfig: 'text',

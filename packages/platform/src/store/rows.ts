@@ -208,7 +208,7 @@ export interface TemplateQuery {
 /** A build without what it runs and keeps. */
 export type ListedBuild = Pick<
   BuildRow,
-  'id' | 'state' | 'createdAt' | 'startedAt' | 'finishedAt' | 'cpuCount' | 'memoryMb' | 'diskMb'
+  'id' | 'state' | 'createdAt' | 'startedAt' | 'finishedAt' | 'cpuCount' | 'memoryMb' | 'diskMb' | 'isolation'
 >;
 
 export interface ListedTemplate {

@@ -49,12 +49,19 @@ it('encrypts variables, and says what to do where the secret is another one', as
   const store = await createStore({ path, secret: 'secret' });
   const env = { TOKEN: 'a-value-that-stays-secret' };
   const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
-  const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
+  const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, isolation: null, tags: ['default'] };
   await store.addBuild({ ...build, project: 'local' }, { templateId: 't1', name: 'made', superseded: '' });
   await store.startBuild('b1', 2);
   const start = { startCmd: 'serve', readyCmd: null, user: 'user', workdir: '/', env };
   const made = { env, runConfig: { user: 'worker', workdir: '/srv', env }, start };
-  await store.finishBuild('b1', { finishedAt: 3, image: 'i1', imageBytes: 1, ...made, checkpointId: null });
+  await store.finishBuild('b1', {
+    finishedAt: 3,
+    image: 'i1',
+    imageBytes: 1,
+    ...made,
+    checkpointId: null,
+    isolation: null,
+  });
   const config = { ...made.runConfig, entrypoint: [], command: [], healthcheck: [], onbuild: [] };
   const result = { image: 'i1', imageBytes: 1, snapshotId: null, config: { ...config, exposedPorts: [] } };
   const entry = { key: 'k', parent: null, description: 'FROM x', createdAt: 1, ...result };

@@ -36,6 +36,7 @@ const selectLatestBuilds = (db: Database, templateIds: TemplateIds) => {
       'builds.cpuCount',
       'builds.memoryMb',
       'builds.diskMb',
+      'builds.isolation',
     ]);
 };
 

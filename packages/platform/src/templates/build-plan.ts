@@ -1,3 +1,4 @@
+import { type IsolationLevel, strongestOf } from '@skerry/contract/isolation';
 import type { RegistryCredentials } from '../images/template-images.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import type { SnapshotRow } from '../store/rows.ts';
@@ -143,4 +144,20 @@ const listOrigins = (step: BuildStep): CopyStep['from'][] => {
   if (step.type === 'COPY') return [step.from];
   if (step.type !== 'RUN') return [];
   return step.mounts.flatMap((mount) => (mount.type === 'tmpfs' || !mount.from ? [] : [mount.from]));
+};
+
+/** Returns the level that sandboxes with the files of a source have at least; null: the source demands none. */
+export const levelOfSource = (source: BuildSource): IsolationLevel | null => {
+  if (source.kind === 'snapshot') return source.snapshot.isolation;
+  return source.kind === 'template' ? (source.build?.isolation ?? null) : null;
+};
+
+/** Returns the level that sandboxes of a build have at least: the strongest of its own and of those of its sources; null: there is none. */
+export const levelOfBuild = (
+  { isolation }: Pick<BuildRow, 'isolation'>,
+  plan: BuildPlan,
+): IsolationLevel | null => {
+  const levels = [isolation, ...[...plan.stages, plan].map(({ source }) => levelOfSource(source))];
+  const given = levels.filter((level) => level !== null);
+  return given.length === 0 ? null : strongestOf(given);
 };

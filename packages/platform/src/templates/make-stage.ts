@@ -1,5 +1,4 @@
 import type { InstanceOrigin } from '@skerry/runtime';
-import type { Hosts } from '../hosts/hosts.ts';
 import type { TemplateImages } from '../images/template-images.ts';
 import type { BuildRow } from '../store/build-rows.ts';
 import type { CacheEntry } from '../store/cache/cache-rows.ts';
@@ -15,7 +14,7 @@ import { toRunConfig } from './step-position.ts';
 import { type StepsOptions, withStepsSandbox } from './steps-sandbox.ts';
 import { type BuildSandbox, LostSnapshotError } from './with-sandbox.ts';
 
-export interface StageBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' | 'signal'> {
+export interface StageBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' | 'isolation' | 'signal'> {
   build: BuildRow;
   stage: StagePlan;
   /** What it begins with. */
@@ -27,7 +26,6 @@ export interface StageBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' |
 }
 
 export interface StageOptions extends StepsOptions {
-  hosts: Pick<Hosts, 'forBuild' | 'features'>;
   images: TemplateImages;
   cache: BuildCache;
   secret: string;
@@ -43,11 +41,11 @@ type Found = { index: number; entry: CacheEntry } | undefined;
 export const makeStage = async (build: StageBuild, options: StageOptions): Promise<StageFiles> => {
   const { stage, from, stages, log, share, signal } = build;
   const { steps, stepsBefore, cacheableSteps } = stage;
-  const { cache, secret, hosts } = options;
+  const { cache, secret } = options;
   const base = {
     image: from.identity,
     position: from.position,
-    level: hosts.features.level,
+    level: build.isolation,
     diskMb: build.build.diskMb,
   };
   const points = toKeyChain(steps, { base, stages, stepsBefore, secret });

@@ -14,7 +14,7 @@ import { createCopyRunner, type WithStage } from './uploads/copy-runner.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 export interface StepsOptions {
-  hosts: Pick<Hosts, 'forBuild' | 'features'>;
+  hosts: Pick<Hosts, 'forBuild'>;
   buildFiles: ArchiveStore | undefined;
   caches: MountCaches | undefined;
   withStage: WithStage;

@@ -12,7 +12,14 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const size = { project: 'local', cpuCount: 1, memoryMb: 128, minFreeDiskMb: 0, tags: ['default'] };
+const size = {
+  project: 'local',
+  cpuCount: 1,
+  memoryMb: 128,
+  minFreeDiskMb: 0,
+  isolation: null,
+  tags: ['default'],
+};
 const plan: BuildPlan = {
   source: { kind: 'image', reference: 'an-image', credentials: undefined },
   steps: [],

@@ -25,7 +25,7 @@ import { createTemplateMaker } from './template-maker.ts';
 import type { ArchiveStore } from './uploads/archive-store.ts';
 
 export interface BuildRequest
-  extends Pick<NewBuild, 'project' | 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'tags'> {
+  extends Pick<NewBuild, 'project' | 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'isolation' | 'tags'> {
   name: string;
 }
 

@@ -1,3 +1,4 @@
+import { type IsolationLevel, strongestOf } from '@skerry/contract/isolation';
 import { StartEndedError } from '../agent-commands/start-commands.ts';
 import type { Clock } from '../clock.ts';
 import type { Hosts } from '../hosts/hosts.ts';
@@ -8,8 +9,9 @@ import type { Log } from '../log.ts';
 import type { Snapshotter } from '../sandboxes/snapshotter.ts';
 import type { BuildConfig, BuildRow } from '../store/build-rows.ts';
 import type { Store } from '../store/store.ts';
+import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
-import type { BuildPlan } from './build-plan.ts';
+import { type BuildPlan, levelOfBuild } from './build-plan.ts';
 import type { BuildCache } from './cache/build-cache.ts';
 import { toProjectSecret } from './cache/key-chain.ts';
 import { createSharedWork } from './cache/shared-work.ts';
@@ -24,7 +26,7 @@ import type { WithStage } from './uploads/copy-runner.ts';
 import { withSandbox } from './with-sandbox.ts';
 
 /** The result of one build. */
-export interface MadeTemplate extends Made, BuildConfig {
+export interface MadeTemplate extends Made, BuildConfig, Pick<BuildRow, 'isolation'> {
   /** The caller has to release it. */
   checkpointId: string | null;
 }
@@ -62,7 +64,7 @@ export interface TemplateMakerOptions {
 }
 
 export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMaker => {
-  const { requireImages, buildFiles, caches, ids, limits } = options;
+  const { requireImages, buildFiles, caches, ids, limits, hosts } = options;
   const shared = createSharedWork();
   const instances = new Set<string>();
 
@@ -74,6 +76,14 @@ export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMake
     } finally {
       instances.delete(instanceId);
     }
+  };
+
+  /** Returns the level of the sandboxes of a build. Throws `BuildError` when no host has it. */
+  const toLevel = (demanded: IsolationLevel | null): IsolationLevel => {
+    const { level, levels } = hosts.features;
+    const isolation = strongestOf([level, ...(demanded === null ? [] : [demanded])]);
+    if (levels[isolation] !== undefined) return isolation;
+    throw new BuildError('base', `the build demands level "${isolation}", which this server does not have`);
   };
 
   const runSteps = (stage: Omit<StageBuild, 'instanceId' | 'share'>): Promise<StageFiles> =>
@@ -104,8 +114,10 @@ export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMake
     uses: (instanceId) => instances.has(instanceId),
     make: async (build, plan, { log, signal }) => {
       const images = requireImages();
+      const demanded = levelOfBuild(build, plan);
       const sandbox = {
         build,
+        isolation: toLevel(demanded),
         limits: {
           cpuCount: build.cpuCount,
           memoryBytes: build.memoryMb * 2 ** 20,
@@ -127,7 +139,7 @@ export const createTemplateMaker = (options: TemplateMakerOptions): TemplateMake
       const last = await runStages(plan, work, { signal });
       const { rootfs, position, runConfig, image, start: inherited } = last;
       if (last.made === undefined) throw new Error('a build has made no image');
-      const made = { ...last.made, runConfig };
+      const made = { ...last.made, runConfig, isolation: demanded };
       const commands = inheritStart(plan, { position, inherited, image });
       if (commands === null) return { ...made, start: null, checkpointId: null };
       const isOwn = commands === inherited || !isOfImage(plan) || commands.startCmd === null;

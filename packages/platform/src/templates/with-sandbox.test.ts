@@ -17,6 +17,7 @@ const use = (work: () => Promise<void> = async () => undefined): Promise<void> =
     templateId: 't1',
     origin: { rootfs: '/' },
     limits: { cpuCount: 1, memoryBytes: 2 ** 27, diskBytes: 2 ** 20, processCount: 10 },
+    isolation: 'container' as const,
     signal: new AbortController().signal,
   };
   const { log } = createRecordingLog();

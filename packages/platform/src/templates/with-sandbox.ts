@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { type Instance, type InstanceOrigin, type InstanceSettings, isRuntimeError } from '@skerry/runtime';
 import { OPEN_NETWORK } from '@skerry/runtime/network';
 import type { Clock } from '../clock.ts';
@@ -17,6 +18,7 @@ export interface BuildSandbox {
   templateId: string;
   origin: InstanceOrigin;
   limits: InstanceSettings['limits'];
+  isolation: IsolationLevel;
   /** The SHA-256 of the token that its agent requires; without one it requires none. No edge leads to it. */
   accessTokenSha256?: string;
   /** The name of the step that runs, as whose failure a full host is reported. Without it such an error stays as it is. */
@@ -34,10 +36,19 @@ export class LostSnapshotError extends Error {}
  */
 export const withSandbox = async <T>(
   sandbox: BuildSandbox,
-  { hosts, clock, log }: { hosts: Pick<Hosts, 'forBuild' | 'features'>; clock: Clock; log: Log },
+  { hosts, clock, log }: { hosts: Pick<Hosts, 'forBuild'>; clock: Clock; log: Log },
   work: (hosted: HostedInstance, edgeNonce: string) => Promise<T>,
 ): Promise<T> => {
-  const { instanceId: id, templateId, origin, limits, accessTokenSha256, toStep, signal } = sandbox;
+  const {
+    instanceId: id,
+    templateId,
+    origin,
+    limits,
+    isolation,
+    accessTokenSha256,
+    toStep,
+    signal,
+  } = sandbox;
   let host: Host | undefined;
   let instance: Instance | undefined;
   // The runtime may have been lost with the answer of the create, or with the instance as this process knew it.
@@ -48,8 +59,7 @@ export const withSandbox = async <T>(
       await found?.stop();
     });
   const create = async (): Promise<HostedInstance> => {
-    host = await hosts.forBuild(origin);
-    const isolation = hosts.features.level;
+    host = await hosts.forBuild(origin, isolation);
     const spec = {
       id,
       hostname: id,
@@ -63,7 +73,10 @@ export const withSandbox = async <T>(
   try {
     const hosted = await create().catch((error: unknown) => {
       const isLost = isRuntimeError(error, 'not_found') || isRuntimeError(error, 'damaged');
-      throw 'snapshot' in origin && isLost ? new LostSnapshotError(error.message, { cause: error }) : error;
+      if ('snapshot' in origin && isLost) throw new LostSnapshotError(error.message, { cause: error });
+      if (isRuntimeError(error, 'unsupported'))
+        throw new BuildError(toStep?.() ?? 'base', error.message, { cause: error });
+      throw error;
     });
     instance = hosted.instance;
     const edgeNonce = randomBytes(32).toString('hex');

@@ -135,7 +135,16 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       const host = createOneMachine({ runtime: on }).of(null);
       const id = createRandomIds().buildId();
       const { cpuCount, memoryMb, diskMb } = template;
-      const of = { id, createdAt: 0, cpuCount, memoryMb, diskMb, minFreeDiskMb: 0, tags: ['default'] };
+      const of = {
+        id,
+        createdAt: 0,
+        cpuCount,
+        memoryMb,
+        diskMb,
+        minFreeDiskMb: 0,
+        isolation: null,
+        tags: ['default'],
+      };
       const build = await store.addBuild(
         { project: 'local', ...of },
         { templateId: `t-${name}`, name, superseded: '' },
@@ -158,6 +167,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
         runConfig: emptyRunConfig,
         start,
         checkpointId,
+        isolation: null,
       };
       const ready = await store.finishBuild(id, made);
       if (checkpointId !== null) await plane.snapshotter.release(checkpointId);

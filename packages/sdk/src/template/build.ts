@@ -1,4 +1,5 @@
 import type { components } from '@skerry/platform-client';
+import type { IsolationLevel } from '../sandbox/start-sandbox.ts';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { addCredentials, type CredentialsFor } from './add-credentials.ts';
@@ -24,6 +25,8 @@ export interface BuildOptions extends ConnectionOptions {
   cpuCount?: number | undefined;
   /** Memory of each sandbox in MiB, an even number from 128. Default 1024. */
   memoryMb?: number | undefined;
+  /** The level of isolation that its steps run at, and below which none of its sandboxes starts. Default: that of the template or snapshot it begins with. */
+  isolation?: IsolationLevel | undefined;
   /** Tags for this build, beside one in the name. Default: `default`, if there is none in the name. */
   tags?: readonly string[] | undefined;
   /** Pulls the image and runs every step, without the cache of the service, and uploads files again that the service has. */
@@ -105,11 +108,15 @@ async function sendBuild(
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }
 
-function toRequest(name: string, { cpuCount, memoryMb, tags }: BuildOptions): Schemas['BuildRequest'] {
+function toRequest(
+  name: string,
+  { cpuCount, memoryMb, isolation, tags }: BuildOptions,
+): Schemas['BuildRequest'] {
   return {
     name,
     ...(cpuCount === undefined ? {} : { cpuCount }),
     ...(memoryMb === undefined ? {} : { memoryMB: memoryMb }),
+    ...(isolation === undefined ? {} : { isolation }),
     ...(tags === undefined ? {} : { tags: [...tags] }),
   };
 }

@@ -1,4 +1,5 @@
 import { toSandboxError } from '../errors.ts';
+import type { IsolationLevel } from '../sandbox/start-sandbox.ts';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import type { BuildResult, TemplateBuild } from './build-handle.ts';
@@ -10,6 +11,8 @@ export interface LoadOptions extends ConnectionOptions {
   cpuCount?: number | undefined;
   /** Memory of each sandbox in MiB, an even number from 128. Default 1024. */
   memoryMb?: number | undefined;
+  /** The level of isolation below which none of its sandboxes starts. Default: none. */
+  isolation?: IsolationLevel | undefined;
   /** The name, such as `app:v2`, or the digest of an image in the archive. Default: the only one. */
   image?: string | undefined;
   /** Tags for this build, beside one in the name. Default: `default`, if there is none in the name. */
@@ -42,13 +45,14 @@ async function runLoad(
     onRegistered,
   }: BuildRun & { name: string; archive: Archive; options: LoadOptions & { signal: AbortSignal } },
 ): Promise<BuildResult> {
-  const { image, cpuCount, memoryMb, tags: wanted } = options;
+  const { image, cpuCount, memoryMb, isolation, tags: wanted } = options;
   const query = {
     name,
     ...(image !== undefined && { image }),
     ...(wanted !== undefined && { tags: [...wanted] }),
     ...(cpuCount !== undefined && { cpuCount }),
     ...(memoryMb !== undefined && { memoryMB: memoryMb }),
+    ...(isolation !== undefined && { isolation }),
   };
   // However long it takes: a large archive on a slow line is no failure.
   const upload = { ...options, requestTimeoutMs: 0 };

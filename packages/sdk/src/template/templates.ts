@@ -1,5 +1,6 @@
 import type { components } from '@skerry/platform-client';
 import { NotFoundError } from '../errors.ts';
+import type { IsolationLevel } from '../sandbox/start-sandbox.ts';
 import { callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import type { BuildProgress, TemplateBuild } from './build-handle.ts';
@@ -22,6 +23,8 @@ export interface TemplateInfo {
   cpuCount: number;
   memoryMiB: number;
   diskSizeMiB: number;
+  /** The level below which none of its sandboxes starts. Undefined when it demands none. */
+  isolation: IsolationLevel | undefined;
   createdAt: Date;
   updatedAt: Date;
   /** Absent when no sandbox was created from it. */
@@ -142,6 +145,7 @@ const toTemplateInfo = (template: components['schemas']['Template']): TemplateIn
   cpuCount: template.cpuCount,
   memoryMiB: template.memoryMB,
   diskSizeMiB: template.diskSizeMB,
+  isolation: template.isolation,
   createdAt: new Date(template.createdAt),
   updatedAt: new Date(template.updatedAt),
   lastSpawnedAt: template.lastSpawnedAt === null ? undefined : new Date(template.lastSpawnedAt),

@@ -3,7 +3,7 @@ import type { IsolationLevel } from '@skerry/contract/isolation';
 import operations from '@skerry/contract/operations.json' with { type: 'json' };
 import { Sandbox } from '@skerry/sdk';
 import { build, Template } from '@skerry/sdk/template';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
 
@@ -55,12 +55,13 @@ it('starts the processes of a snapshot at its level alone, and its files at a hi
   expect(await levelsOf(raised)).toEqual(['gvisor', 'gvisor']);
 });
 
-it('makes no template of the files of a higher level, whose sandboxes could start at the minimum', async () => {
+it('makes a template of the files of a higher level, below which none of its sandboxes starts', async () => {
   const { snapshotId } = await (await open('gvisor')).createSnapshot({ memory: false });
-  const made = build(Template().fromTemplate(snapshotId), 'lowered', stack.connection).result();
-  await expect(made).rejects.toThrow(
-    /was made at a higher level of isolation than the minimum of this server/,
-  );
+  await build(Template().fromTemplate(snapshotId), 'raised', stack.connection).result();
+  expect(await levelsOf(keep(await Sandbox.create({ ...stack.connection, template: 'raised' })))).toEqual([
+    'gvisor',
+    'gvisor',
+  ]);
 });
 
 /** The id of the first copy in the answer of a fork. */
@@ -110,15 +111,63 @@ const ways: Record<string, (source: Sandbox) => Promise<Sandbox>> = {
 
 /** The operations of the document that answer with a sandbox which they have made or started. */
 const startingOperations = Object.entries(operations.paths).flatMap(([path, methods]) =>
-  Object.entries(methods as Record<string, { responses?: object }>).flatMap(([method, { responses }]) =>
-    method === 'post' && JSON.stringify(responses ?? {}).includes('"trafficAccessToken"')
-      ? [`POST ${path}`]
-      : [],
+  Object.entries(methods as Record<string, { responses?: object; requestBody?: object }>).flatMap(
+    ([method, { responses, requestBody }]) =>
+      method === 'post' && JSON.stringify(responses ?? {}).includes('"trafficAccessToken"')
+        ? [{ name: `POST ${path}`, hasTemplate: JSON.stringify(requestBody ?? {}).includes('"templateID"') }]
+        : [],
   ),
 );
 
+/** Those that create it from a template. */
+const creatingPaths = ['/sandboxes', '/v2/sandboxes'] as const;
+
 it('knows each way in which a sandbox comes to run', () => {
-  expect(Object.keys(ways).toSorted()).toEqual(startingOperations.toSorted());
+  expect(Object.keys(ways).toSorted()).toEqual(startingOperations.map(({ name }) => name).toSorted());
+  const creating = startingOperations.filter(({ hasTemplate }) => hasTemplate).map(({ name }) => name);
+  expect(creating).toEqual(creatingPaths.map((path) => `POST ${path}`));
+});
+
+describe('a template that demands a level', () => {
+  beforeAll(async () => {
+    const template = Template().fromTemplate('base').run('uname -r > /home/user/kernel');
+    await build(template, 'guarded', { ...stack.connection, isolation: 'gvisor' }).result();
+  });
+
+  it('is built at that level, and listed with it', async () => {
+    const { data: all } = await stack.api.GET('/templates', {});
+    const listed = all?.find(({ aliases }) => aliases.includes('guarded'));
+    const params = { path: { templateID: 'guarded' } };
+    const { data } = await stack.api.GET('/templates/{templateID}', { params });
+    expect([listed?.isolation, data?.builds[0]?.isolation]).toEqual(['gvisor', 'gvisor']);
+    const sandbox = keep(await Sandbox.create({ ...stack.connection, template: 'guarded' }));
+    expect(await sandbox.files.read('/home/user/kernel')).toMatch(/^4\.4\.0/);
+  });
+
+  it('gives it to templates that begin with it, which may not demand less', async () => {
+    const child = Template().fromTemplate('guarded');
+    await build(child, 'child', stack.connection).result();
+    const made = keep(await Sandbox.create({ ...stack.connection, template: 'child' }));
+    expect(await levelsOf(made)).toEqual(['gvisor', 'gvisor']);
+    const lowered = build(child, 'lowered', { ...stack.connection, isolation: 'container' }).result();
+    await expect(lowered).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringMatching(
+        /^body\.fromTemplate must not be of a higher level of isolation than "container"/,
+      ),
+    });
+  });
+
+  it.each(creatingPaths)('starts no sandbox below it: POST %s', async (path) => {
+    const body = { templateID: 'guarded', timeout: 300 } as const;
+    const { data } = await stack.api.POST(path, { body });
+    expect(await levelsOf(keep(await found(data?.sandboxID ?? '')))).toEqual(['gvisor', 'gvisor']);
+    const { response, error } = await stack.api.POST(path, { body: { ...body, isolation: 'container' } });
+    expect([response.status, error?.message]).toEqual([
+      400,
+      'body.isolation: "container" is below "gvisor", which the template demands',
+    ]);
+  });
 });
 
 it.each(Object.entries(ways))('never gives less than was asked for: %s', async (_operation, go) => {

@@ -110,8 +110,8 @@ LABEL kept=no
   expect(ran).toMatchObject({ code: 0, stdout: 'hi\nroot\na.test\n1\nnone\n' });
 
   const { stdout: table } = await skerry('template', 'list');
-  expect(table).toMatch(/^NAME +ID +STATUS +CPU +MEMORY +BUILDS +UPDATED\n/);
-  expect(table).toMatch(/^greeter +\S+ +ready +1 +256 MiB +1 +\d+s$/m);
+  expect(table).toMatch(/^NAME +ID +STATUS +CPU +MEMORY +LEVEL +BUILDS +UPDATED\n/);
+  expect(table).toMatch(/^greeter +\S+ +ready +1 +256 MiB +- +1 +\d+s$/m);
   const [shown] = parseLines((await skerry('template', 'show', '--json', 'greeter')).stdout);
   expect(shown).toMatchObject({ aliases: ['greeter'], buildStatus: 'ready' });
   expect((await skerry('template', 'show', 'local/greeter')).stdout).toContain('memory     256 MiB\n');

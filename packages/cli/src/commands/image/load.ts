@@ -1,6 +1,7 @@
 import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { templates } from '@skerry/sdk/template';
 import { UserError } from '@skerry/server/user-error';
 import { Command } from 'commander';
@@ -9,6 +10,7 @@ import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { createProgressLine } from '../../output/progress-line.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
+import { demandedLevelOption } from '../template/demanded-level-option.ts';
 import { showBuild } from '../template/show-build.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -16,6 +18,7 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   image?: string;
   cpu?: number;
   memory?: number;
+  isolation?: IsolationLevel;
   tag?: string[];
   json?: boolean;
   quiet?: boolean;
@@ -34,6 +37,7 @@ export function loadImageCommand(): Command {
       .option('--image <name>', 'name or digest of an image in an archive of several')
       .option('--cpu <count>', 'processors of each sandbox, 1 or an even number (default: 2)', parseCount)
       .option('--memory <MiB>', 'memory of each sandbox (default: 1024)', parseMebibytes)
+      .addOption(demandedLevelOption())
       .option('--tag <tag>', 'another tag, may be repeated', addTag)
       .option('--json', 'one JSON object a line: each line of the log, then the result')
       .option('-q, --quiet', 'print the name only'),
@@ -46,6 +50,7 @@ export function loadImageCommand(): Command {
       image: flags.image,
       cpuCount: flags.cpu,
       memoryMb: flags.memory,
+      isolation: flags.isolation,
       tags: flags.tag,
     });
     await showBuild(handle, { json: flags.json ?? false, quiet: flags.quiet ?? false, line });

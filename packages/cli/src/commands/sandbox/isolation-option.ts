@@ -5,5 +5,5 @@ import { Option } from 'commander';
 export const isolationOption = (): Option =>
   new Option(
     '--isolation <level>',
-    'its level of isolation, not below the minimum of the server (default: that of the snapshot, or of the server)',
+    'its level of isolation, not below the minimum of the server (default: that of the snapshot or the template, or of the server)',
   ).choices(isolationLevels);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { build, Template, type TemplateBuilder } from '@skerry/sdk/template';
 import { UserError } from '@skerry/server/user-error';
 import { Command, Option } from 'commander';
@@ -10,6 +11,7 @@ import { findDockerCredentials } from '../../registry-credentials/find-credentia
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { parseEnvironment } from '../parse-pairs.ts';
+import { demandedLevelOption } from './demanded-level-option.ts';
 import { findReadyMade, readyMadeNames } from './ready-made.ts';
 import { showBuild } from './show-build.ts';
 
@@ -22,6 +24,7 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   platform?: string;
   cpu?: number;
   memory?: number;
+  isolation?: IsolationLevel;
   cache: boolean;
   tag?: string[];
   verbose?: boolean;
@@ -48,6 +51,7 @@ export function buildTemplateCommand(): Command {
       )
       .option('--cpu <count>', 'processors of each sandbox, 1 or an even number (default: 2)', parseCount)
       .option('--memory <MiB>', 'memory of each sandbox (default: 1024)', parseMebibytes)
+      .addOption(demandedLevelOption())
       .option('--no-cache', 'run all steps, and upload all files again')
       .option('--tag <tag>', 'another tag, may be repeated', addTag)
       .option('--verbose', 'also show why steps run that were built before, and what ready checks print')
@@ -61,6 +65,7 @@ export function buildTemplateCommand(): Command {
       context,
       cpuCount: flags.cpu,
       memoryMb: flags.memory,
+      isolation: flags.isolation,
       tags: flags.tag,
       force: !flags.cache,
       credentialsFor: (image) => findDockerCredentials(image, { env: process.env, home: homedir() }),

@@ -6,7 +6,7 @@ import { toAge, toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
 
-const HEAD = ['NAME', 'ID', 'STATUS', 'CPU', 'MEMORY', 'BUILDS', 'UPDATED'];
+const HEAD = ['NAME', 'ID', 'STATUS', 'CPU', 'MEMORY', 'LEVEL', 'BUILDS', 'UPDATED'];
 
 /** `skerry template list`: a table, or one JSON object or id a line. */
 export function listTemplatesCommand(): Command {
@@ -30,6 +30,7 @@ const toRow = (template: TemplateInfo): string[] => [
   template.buildStatus,
   String(template.cpuCount),
   `${template.memoryMiB} MiB`,
+  template.isolation ?? '-',
   String(template.buildCount),
   toAge(Date.now() - +template.updatedAt),
 ];

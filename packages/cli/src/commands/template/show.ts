@@ -28,6 +28,7 @@ export function showTemplateCommand(): Command {
       ['cpu', String(template.cpuCount)],
       ['memory', `${template.memoryMiB} MiB`],
       ['disk', `${template.diskSizeMiB} MiB`],
+      ...(template.isolation ? [['isolation', `${template.isolation} at least`]] : []),
       ['created', toMoment(template.createdAt)],
       ['updated', toMoment(template.updatedAt)],
       [

@@ -1,11 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UnusableImageError } from '../../images/template-images.ts';
+import { emptyRunConfig } from '../../store/build-rows.ts';
 import { EVERYTHING } from '../../store/scope.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
+import { levelOfBuild } from '../../templates/build-plan.ts';
 import { toProjectHash } from '../../templates/uploads/project-hash.ts';
 import { planBuild } from './plan-build.ts';
 
@@ -20,7 +23,7 @@ const images = {
 };
 const absent = 'f'.repeat(64);
 const buildFiles = { has: async (hash: string) => hash !== toProjectHash('shop', absent) };
-const resources = { scope: EVERYTHING, project: 'shop', images, buildFiles };
+const resources = { scope: EVERYTHING, project: 'shop', images, buildFiles, isolation: null };
 
 describe('planBuild', () => {
   let folder: string;
@@ -35,8 +38,35 @@ describe('planBuild', () => {
     await store.close();
     await rm(folder, { recursive: true });
   });
-  const parse = (body: object) => planBuild(body as Body, { ...resources, store });
+  const parse = (body: object, isolation: IsolationLevel | null = null) =>
+    planBuild(body as Body, { ...resources, store, isolation });
   const fromImageRegistry = { type: 'registry', username: 'someone', password: 'secret' };
+
+  it('refuses sources of a higher level than the build demands, and takes it from them when it demands none', async () => {
+    const size = { cpuCount: 1, memoryMb: 128, diskMb: 100, minFreeDiskMb: 0, tags: ['default'] };
+    const build = { project: 'local', id: 'b1', createdAt: 1, ...size, isolation: 'gvisor' } as const;
+    await store.addBuild(build, { templateId: 't1', name: 'guarded', superseded: 'superseded' });
+    await store.startBuild('b1', 2);
+    const made = {
+      env: {},
+      runConfig: emptyRunConfig,
+      start: null,
+      checkpointId: null,
+      isolation: 'gvisor',
+    } as const;
+    await store.finishBuild('b1', { ...made, finishedAt: 3, image: 'i1', imageBytes: 1 });
+    const body = { fromTemplate: 'guarded' };
+    await expect(parse(body, 'container')).rejects.toThrow(
+      'body.fromTemplate must not be of a higher level of isolation than "container", with which this build was registered',
+    );
+    await expect(parse({ fromImage: 'a', stages: [body] }, 'container')).rejects.toThrow(
+      'body.stages[0].fromTemplate must not',
+    );
+    for (const isolation of [null, 'gvisor'] as const)
+      for (const from of [body, { fromImage: 'a', stages: [body] }])
+        expect(levelOfBuild({ isolation }, await parse(from, isolation))).toBe('gvisor');
+    expect(levelOfBuild({ isolation: null }, await parse({ fromTemplate: 'base' }))).toBeNull();
+  });
 
   it('takes credentials for an image that is pulled', async () => {
     expect((await parse({ fromImage: 'registry.test/a', fromImageRegistry })).source).toEqual({

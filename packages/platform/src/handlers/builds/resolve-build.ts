@@ -1,7 +1,14 @@
 import { notFound, unimplemented } from '@skerry/contract/error';
+import { type IsolationLevel, strongestOf } from '@skerry/contract/isolation';
 import { type TemplateImages, UnusableImageError } from '../../images/template-images.ts';
 import type { Scope } from '../../store/scope.ts';
-import { type BuildPlan, type BuildSource, listUploads, type StagePlan } from '../../templates/build-plan.ts';
+import {
+  type BuildPlan,
+  type BuildSource,
+  levelOfSource,
+  listUploads,
+  type StagePlan,
+} from '../../templates/build-plan.ts';
 import type { ArchiveStore } from '../../templates/uploads/archive-store.ts';
 import { toProjectHash } from '../../templates/uploads/project-hash.ts';
 import { findTemplateState, type Lookup } from '../templates/find-template.ts';
@@ -20,6 +27,8 @@ export interface BuildResources {
   images: Pick<TemplateImages, 'findTarget' | 'check'> | undefined;
   /** The files that clients have uploaded. */
   buildFiles: Pick<ArchiveStore, 'has'> | undefined;
+  /** The level that was demanded when the build was registered; null: none. */
+  isolation: IsolationLevel | null;
 }
 
 /**
@@ -33,12 +42,28 @@ export const resolveBuild = async (
 ): Promise<BuildPlan> => {
   const resolve = async <T extends StagePlan<NamedSource>>(stage: T, position: BuildPosition) => {
     const source = await resolveSource(stage.source, position, resources);
+    requireNoLess(source, position, resources);
     await requireUploads(stage, position, resources);
     return { ...stage, source };
   };
   const stages: StagePlan[] = [];
   for (const [stage, value] of definition.stages.entries()) stages.push(await resolve(value, { stage }));
   return { ...(await resolve(definition, {})), stages };
+};
+
+/** Throws when sandboxes of the build could start below the level of a source. */
+const requireNoLess = (
+  source: BuildSource,
+  position: BuildPosition,
+  { isolation }: Pick<BuildResources, 'isolation'>,
+): void => {
+  const own = levelOfSource(source);
+  if (isolation === null || own === null || strongestOf([isolation, own]) === isolation) return;
+  const field = 'requestedAs' in source && source.requestedAs !== undefined ? 'fromImage' : 'fromTemplate';
+  throw problemsAt(position)(
+    field,
+    `must not be of a higher level of isolation than "${isolation}", with which this build was registered: it is of level "${own}"`,
+  );
 };
 
 const resolveSource = async (

@@ -19,7 +19,7 @@ import { requireTemplateState } from './find-template.ts';
 import { DEFAULT_TAG, parseTemplateReference } from './template-reference.ts';
 
 export interface ImageServices
-  extends Pick<HandlerContext, 'store' | 'templateBuilder' | 'diskMb' | 'newWork'> {
+  extends Pick<HandlerContext, 'store' | 'templateBuilder' | 'diskMb' | 'features' | 'newWork'> {
   /** Archives that are uploaded; undefined where templates cannot be built. */
   imports: ArchiveStore | undefined;
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
@@ -71,12 +71,12 @@ type LoadQuery = NewBuildBody & { name: string; image?: string };
 
 /** Receives an archive, and begins a build of the image in it. */
 const createLoad = (
-  { store, templateBuilder, diskMb, imports }: ImageServices,
+  { store, templateBuilder, diskMb, features, imports }: ImageServices,
   query: LoadQuery,
   project: string,
 ) => {
   if (imports === undefined) throw unimplemented('the runtime of this server cannot build templates');
-  const request = parseNewBuild(query, { ...toNewBuildBounds(diskMb), project }, 'query');
+  const request = parseNewBuild(query, { ...toNewBuildBounds(diskMb, features), project }, 'query');
   return async (
     upload: Parameters<typeof receiveBody>[0],
   ): Promise<components['schemas']['BuildRequested']> => {

@@ -13,7 +13,7 @@ export const describeBuilds = (ask: () => Store): void => {
     id: string,
     { name = 'made', tags = ['default'], createdAt = 1 } = {},
   ): Promise<BuildRow> => {
-    const build = { id, createdAt, ...size, minFreeDiskMb: 7, tags };
+    const build = { id, createdAt, ...size, minFreeDiskMb: 7, isolation: null, tags };
     const row = await ask().addBuild(
       { ...build, project: 'local' },
       { templateId: `t-${name}`, name, superseded: later },
@@ -30,6 +30,7 @@ export const describeBuilds = (ask: () => Store): void => {
     runConfig: { user: 'worker:staff', workdir: '/srv', env: { A: 'b', TOKEN: 'set by a step' } },
     start: null,
     checkpointId: null,
+    isolation: 'gvisor' as const,
   });
 
   const make = async (id: string, image: string, options = {}): Promise<BuildRow> => {
@@ -49,7 +50,7 @@ export const describeBuilds = (ask: () => Store): void => {
   describe('the builds of a store', () => {
     it('are refused beyond the most that may be unfinished, but for one that supersedes another', async () => {
       const request = (id: string, name: string) => {
-        const build = { id, createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
+        const build = { id, createdAt: 1, ...size, minFreeDiskMb: 0, isolation: null, tags: ['default'] };
         return ask().addBuild(
           { ...build, project: 'local' },
           { templateId: `t-${name}`, name, superseded: later, maxUnfinished: 2 },
@@ -122,7 +123,7 @@ export const describeBuilds = (ask: () => Store): void => {
 
     it('are not registered under the name of another kind of template', async () => {
       await ask().ensureTemplate({ project: 'local', id: 't0', name: 'base', createdAt: 0, ...size });
-      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: [] };
+      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, isolation: null, tags: [] };
       expect(
         await ask().addBuild(
           { ...build, project: 'local' },
@@ -245,6 +246,7 @@ export const describeBuilds = (ask: () => Store): void => {
       expect(one?.build).toEqual({
         ...{ id: '2a', state: 'ready', createdAt: 5, startedAt: 2, finishedAt: 9 },
         ...size,
+        isolation: 'gvisor',
       });
     });
   });

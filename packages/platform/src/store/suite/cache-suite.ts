@@ -45,13 +45,13 @@ export const describeCache = (ask: () => Store): void => {
       expect(await ask().findCached(['a', 'none'])).toEqual([both]);
       expect(await ask().retireImages()).toEqual(['sha256:a']);
 
-      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
+      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, isolation: null, tags: ['default'] };
       await ask().addBuild(
         { ...build, project: 'local' },
         { templateId: 't1', name: 'made', superseded: '' },
       );
       await ask().startBuild('b1', 2);
-      const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
+      const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null, isolation: null };
       await ask().finishBuild('b1', { finishedAt: 3, image: 'sha256:a', imageBytes: bytes, ...rest });
       expect(await ask().listCached()).toEqual([{ ...both, isImageShared: true }]);
       expect(await ask().retireImages()).toEqual(['sha256:a']);
@@ -100,13 +100,13 @@ export const describeCache = (ask: () => Store): void => {
       await keep(result('two', { parent: 'one', snapshotId: 'n2' }));
       await keep(result('end', { parent: 'two', ...image('made') }));
       await keep(result('other', { parent: 'two', ...image('other') }));
-      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
+      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, isolation: null, tags: ['default'] };
       await ask().addBuild(
         { ...build, project: 'local' },
         { templateId: 't1', name: 'made', superseded: '' },
       );
       await ask().startBuild('b1', 2);
-      const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
+      const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null, isolation: null };
       await ask().finishBuild('b1', { finishedAt: 3, ...image('made'), ...rest });
       const ready = async () => {
         await ask().retireUnused();

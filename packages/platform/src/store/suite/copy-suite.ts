@@ -135,7 +135,7 @@ export const describeBlobCopies = (
 
     it('are wanted of the images of builds, and removed with the last build of an image', async () => {
       const build = async (id: string, name: string) => {
-        const size = { cpuCount: 1, memoryMb: 1, diskMb: 1, minFreeDiskMb: 0 };
+        const size = { cpuCount: 1, memoryMb: 1, diskMb: 1, minFreeDiskMb: 0, isolation: null };
         await ask().addBuild(
           { project: 'local', id, createdAt: 1, tags: ['default'], ...size },
           { templateId: `t${id}`, name, superseded: '' },
@@ -148,6 +148,7 @@ export const describeBlobCopies = (
           runConfig: emptyRunConfig,
           start: null,
           checkpointId: null,
+          isolation: null,
         };
         await ask().finishBuild(id, { finishedAt: 3, ...made });
       };

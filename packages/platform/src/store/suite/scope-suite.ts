@@ -10,7 +10,15 @@ const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
 /** The tests of what a caller sees, part of the suite of stores. */
 export const describeScopes = (ask: () => Store): void => {
   const addBuild = async (project: string, name: string): Promise<string> => {
-    const build = { id: `b-${project}-${name}`, project, createdAt: 1, ...size, minFreeDiskMb: 0, tags: [] };
+    const build = {
+      id: `b-${project}-${name}`,
+      project,
+      createdAt: 1,
+      ...size,
+      minFreeDiskMb: 0,
+      isolation: null,
+      tags: [],
+    };
     const row = await ask().addBuild(build, { templateId: `t-${project}-${name}`, name, superseded: '' });
     if (typeof row === 'string') throw new Error(row);
     return row.templateId;

@@ -6,7 +6,16 @@ import type { Store } from '../store.ts';
 export const describeTags = (ask: () => Store): void => {
   const templateId = 't1';
   const begin = async (id: string, createdAt: number, tags: readonly string[]): Promise<void> => {
-    const build = { id, createdAt, cpuCount: 1, memoryMb: 128, diskMb: 100, minFreeDiskMb: 0, tags };
+    const build = {
+      id,
+      createdAt,
+      cpuCount: 1,
+      memoryMb: 128,
+      diskMb: 100,
+      minFreeDiskMb: 0,
+      isolation: null,
+      tags,
+    };
     await ask().addBuild({ ...build, project: 'local' }, { templateId, name: 'made', superseded: 'later' });
     await ask().startBuild(id, createdAt);
   };
@@ -20,6 +29,7 @@ export const describeTags = (ask: () => Store): void => {
       runConfig: emptyRunConfig,
       start,
       checkpointId,
+      isolation: null,
     };
     return ask().finishBuild(id, result);
   };

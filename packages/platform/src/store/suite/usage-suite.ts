@@ -8,12 +8,12 @@ export const describeUsage = (ask: () => Store): void => {
   const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
   const add = async (id: string, { name = 'made', createdAt = 1, tag = 'default', isReady = true } = {}) => {
     await ask().addBuild(
-      { project: 'local', id, createdAt, ...size, minFreeDiskMb: 0, tags: [tag] },
+      { project: 'local', id, createdAt, ...size, minFreeDiskMb: 0, isolation: null, tags: [tag] },
       { templateId: `t-${name}`, name, superseded: '' },
     );
     await ask().startBuild(id, 2);
     await ask().addBuildLog(id, [{ at: 1, level: 'info', message: 'four', step: null }]);
-    const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null };
+    const rest = { env: {}, runConfig: emptyRunConfig, start: null, checkpointId: null, isolation: null };
     if (isReady)
       await ask().finishBuild(id, { finishedAt: 3, image: `sha256:${id}`, imageBytes: 1, ...rest });
   };
@@ -78,6 +78,7 @@ export const describeUsage = (ask: () => Store): void => {
           runConfig: emptyRunConfig,
           start,
           checkpointId: `n-${name}`,
+          isolation: null,
           image: `sha256:${name}`,
           imageBytes: 1,
         };
@@ -88,7 +89,14 @@ export const describeUsage = (ask: () => Store): void => {
       const entry = { key: 'k', parent: null, description: 'RUN k', createdAt: 1, ...image };
       await ask().keepCached(entry, { replaces: false });
       // Keep this template in use: its next build waits to begin.
-      const next = { id: 'next', createdAt: 5, ...size, minFreeDiskMb: 0, tags: ['default'] };
+      const next = {
+        id: 'next',
+        createdAt: 5,
+        ...size,
+        minFreeDiskMb: 0,
+        isolation: null,
+        tags: ['default'],
+      };
       await ask().addBuild(
         { ...next, project: 'local' },
         { templateId: 't-waiting', name: 'waiting', superseded: '' },

@@ -41,6 +41,7 @@ export const rebuildImage = async ({
     templateId: 'base',
     origin: { rootfs },
     limits,
+    isolation: runtime.features.level,
     signal,
   };
   const hosts = createOneMachine({ runtime });

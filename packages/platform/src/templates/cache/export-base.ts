@@ -1,4 +1,3 @@
-import { strongestOf } from '@skerry/contract/isolation';
 import { isRuntimeError } from '@skerry/runtime';
 import type { Hosts } from '../../hosts/hosts.ts';
 import type { Ids } from '../../ids.ts';
@@ -17,7 +16,7 @@ export interface ExportedBase {
 }
 
 export interface ExportOptions {
-  hosts: Pick<Hosts, 'ofSnapshot' | 'features'>;
+  hosts: Pick<Hosts, 'ofSnapshot'>;
   cache: BuildCache;
   secret: string;
   ids: Pick<Ids, 'snapshotId'>;
@@ -26,7 +25,7 @@ export interface ExportOptions {
 /**
  * Resolves with the files of a snapshot as an image: one of the cache, since a snapshot never changes, or one that another build
  * is making now; otherwise, and with `force`, it is written. From then on nothing of the build needs the snapshot. Rejects with
- * `BuildError` when the snapshot is gone, damaged or of a higher level, the reason of `signal`, or what the runtime fails with.
+ * `BuildError` when the snapshot is gone, damaged or cannot be read, the reason of `signal`, or what the runtime fails with.
  */
 export const exportBase = async (
   { name, snapshot }: Pick<Extract<BuildSource, { kind: 'snapshot' }>, 'name' | 'snapshot'>,
@@ -34,10 +33,6 @@ export const exportBase = async (
   { hosts, cache, secret, ids }: ExportOptions,
 ): Promise<ExportedBase> => {
   const { log, share, signal, force } = work;
-  // Sandboxes of the template could start at the minimum, which is less than the code of the snapshot was given.
-  const { minimumLevel } = hosts.features;
-  if (strongestOf([snapshot.isolation, minimumLevel]) !== minimumLevel)
-    throw new BuildError('base', `the snapshot ${name} ${HIGHER_LEVEL}`);
   const addLine = (message: string, level: 'debug' | 'info' = 'info'): void =>
     log.add({ level, message, step: 'base' });
   const key = toCacheKey(secret, ['snapshot', snapshot.id]);
@@ -66,9 +61,6 @@ export const exportBase = async (
   share.done(key);
   return { ...exported, cacheKey: key };
 };
-
-/** The reason why no template is made of a snapshot of a level above the minimum. */
-const HIGHER_LEVEL = 'was made at a higher level of isolation than the minimum of this server';
 
 const toBuildError = (name: string, cause: unknown): unknown => {
   const toReason = (): string | undefined => {

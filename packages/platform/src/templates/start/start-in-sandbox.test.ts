@@ -20,6 +20,7 @@ it('a build whose sandbox cannot be stopped leaves no checkpoint', async () => {
     origin: { rootfs: '/' },
     limits: { cpuCount: 1, memoryBytes: 2 ** 27, diskBytes: 2 ** 20, processCount: 10 },
     commands: { startCmd: 'serve', readyCmd: 'true', user: 'user', workdir: '/', env: {} },
+    isolation: 'container' as const,
     mayEnd: true,
     log: { add: () => undefined, flush: async () => undefined },
     signal: new AbortController().signal,

@@ -6,6 +6,7 @@ import { StartFailedError, startAndWait } from '../../agent-commands/start-comma
 import type { Clock } from '../../clock.ts';
 import type { HostedInstance, Hosts } from '../../hosts/hosts.ts';
 import type { Log } from '../../log.ts';
+import { keptAt } from '../../sandboxes/kept-at.ts';
 import type { Snapshotter } from '../../sandboxes/snapshotter.ts';
 import type { BuildRow, StartCommands } from '../../store/build-rows.ts';
 import { BuildError } from '../build-error.ts';
@@ -13,7 +14,8 @@ import type { BuildLog } from '../build-log.ts';
 import { type BuildSandbox, withSandbox } from '../with-sandbox.ts';
 
 /** The start of a sandbox whose image is the one that the build has made. */
-export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'origin' | 'limits' | 'signal'> {
+export interface BuildStartPhase
+  extends Pick<BuildSandbox, 'instanceId' | 'origin' | 'limits' | 'isolation' | 'signal'> {
   build: BuildRow;
   commands: StartCommands;
   /** See `StartOptions`. */
@@ -101,10 +103,10 @@ const requireFreeDisk = async (instance: Instance, { minFreeDiskMb }: BuildRow):
 
 const keepProcesses = async (
   hosted: HostedInstance,
-  { build, log: buildLog }: BuildStartPhase,
+  { build, isolation, log: buildLog }: BuildStartPhase,
   { hosts, snapshotter, log }: StartPhaseOptions,
 ): Promise<string | null> => {
-  if (!hosts.features.snapshot.memory) return null;
+  if (!keptAt(hosts.features, isolation).snapshot.memory) return null;
   buildLog.add({ level: 'info', message: 'keeping the running processes', step: 'finalize' });
   try {
     return await snapshotter.checkpoint(hosted, build);
