@@ -5,8 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findTraces } from '@skerry/runtime/testing';
 import { MemoryNotKeptError, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changedPaths, expectKeptOrRefused } from '../stack/changed-paths.ts';
 import { counterNames, expectToGoOn, readCounters, startCounters } from '../stack/counters.ts';
-import { fetchByHost } from '../stack/fetch-by-host.ts';
+import { expectVisitsToEnd } from '../stack/kept-visits.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { expectToSurvive, startSurvivors } from '../stack/survivors.ts';
 
@@ -147,18 +148,9 @@ describe('a sandbox that is paused with its memory', () => {
 
   it('resumes beside a folder that has the name of a removed working folder, and so does its snapshot', async () => {
     const sandbox = await create();
-    const setUp =
-      'mkdir app; cd app; sleep 1000 > /dev/null 2>&1 & cd ..; rm -rf app; mkdir app; touch app/new; echo $!';
-    const pid = (await sandbox.commands.run(setUp)).stdout.trim();
-    const { snapshotId } = await sandbox.createSnapshot();
-    await sandbox.pause();
-    const again = await Sandbox.connect(sandbox.sandboxId, stack.connection);
-    const copy = await Sandbox.create({ ...stack.connection, template: snapshotId });
-    for (const one of [again, copy]) {
-      const look = await one.commands.run(`ls -A /proc/${pid}/cwd app; ps -o comm= -p ${pid}`);
-      expect(look.stdout).toBe(`/proc/${pid}/cwd:\n\napp:\nnew\nsleep\n`);
-      await one.kill();
-    }
+    const changed = changedPaths['a working folder that was removed, and whose name is used again'];
+    await expectKeptOrRefused(stack, sandbox, { changed, level: 'container' });
+    await sandbox.kill();
   });
 
   it('is refused to every caller with what prevents it, and the process that holds it, and runs on', async () => {
@@ -194,19 +186,7 @@ os.write(f, open("/bin/sleep", "rb").read()); os.execve(f, ["sleep", "1000"], {}
 
   it('ends the connections of a server that answers its visitors and never closes, each time', async () => {
     const sandbox = await create();
-    const program = `import socket
-s = socket.create_server(("127.0.0.1", 8000)); open("/tmp/up", "w"); kept = []
-while True:
-    c, _ = s.accept(); kept.append(c); c.recv(9999); c.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nhi")`;
-    await sandbox.files.write('/tmp/server.py', program);
-    const up = 'python3 /tmp/server.py > /dev/null 2>&1 & until [ -e /tmp/up ]; do sleep 0.1; done';
-    await sandbox.commands.run(up);
-    for (let round = 0; round < 2; round++) {
-      const visits = [1, 2, 3].map(() => fetchByHost(`${sandbox.getUrl(8000)}/`));
-      for (const visit of await Promise.all(visits)) expect(visit.status).toBe(200);
-      await sandbox.pause();
-      await Sandbox.connect(sandbox.sandboxId, stack.connection);
-    }
+    await expectVisitsToEnd(stack, sandbox);
     await sandbox.kill();
   });
 

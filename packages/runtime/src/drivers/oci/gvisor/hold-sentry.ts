@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isRuntimeError } from '../../../error.ts';
 import { createLivenessPipe } from '../container/liveness-pipe.ts';
 import type { Sentry } from '../container/oci-runtime.ts';
+import { readPid } from '../container/read-pid.ts';
 import type { Checkpoint } from '../criu/checkpoint.ts';
 import { readHostBootId } from '../criu/dump.ts';
 import { toMemoryDeadlineMs } from '../criu/memory-deadline.ts';
@@ -13,6 +14,7 @@ import { levelOf } from '../levels.ts';
 import { openedLevel } from '../opened-levels.ts';
 import type { SandboxRecord } from '../record.ts';
 import { toStepError } from '../step-error.ts';
+import { requireNoSocketFiles } from './require-no-socket-files.ts';
 
 /**
  * Makes the sentry of a sandbox write its checkpoint to `imagesDir`, not yet to the medium, and calls `whileHeld`, all
@@ -44,6 +46,8 @@ export const holdSentry = async <T>(
     try {
       const container = { id, folder, signal, lineFd: writeFd };
       await sentry.hold(container);
+      const pids = await host.cgroup(id).members();
+      await requireNoSocketFiles({ sentry: readPid(folder), pids, signal });
       await sentry.write({ ...container, imagesDir });
     } finally {
       closeSync(writeFd);

@@ -54,14 +54,16 @@ describe('a pause with memory at level gvisor', () => {
     const last = await startCounter(instance);
     const listen =
       'import socket, time; s = socket.socket(1); s.bind("/root/odd"); s.listen(); time.sleep(99)';
-    for (const [kind, attempt, wait] of [
-      ['socket_file', `python3 -c '${listen}'`, 'until [ -S /root/odd ]; do sleep 0.01; done'],
+    const connect = `python3 -c 'import socket; socket.socket(1).connect("/root/odd")'`;
+    for (const [kind, attempt, wait, use] of [
+      ['socket_file', `python3 -c '${listen}'`, `until ${connect} 2>/dev/null; do sleep 0.01; done`, connect],
       [
         'removed_file',
         `sh -c 'exec 3<>/root/odd; exec sleep 99'`,
         'until [ -e /root/odd ]; do sleep 0.01; done; rm /root/odd',
+        'cat /proc/$(cat /root/pid)/fd/3',
       ],
-    ]) {
+    ] as const) {
       const script = `setsid ${attempt} >/dev/null 2>&1 </dev/null & echo $! > /root/pid; ${wait}`;
       await runInside(instance, script);
       const refused = await instance.pause({ memory: true }).catch((error: unknown) => error);
@@ -69,6 +71,7 @@ describe('a pause with memory at level gvisor', () => {
       expect(refused).toMatchObject({ code: 'blocked', obstacle: { kind } });
       expect(isPassing((refused as ObstacleError).obstacle)).toBe(false);
       expect(await instance.state()).toBe('running');
+      expect(await runInside(instance, use)).toMatchObject({ code: 0 });
       await runInside(instance, 'kill $(cat /root/pid); rm -f /root/odd; sleep 0.2');
     }
     await expectOn(instance, last);
