@@ -33,6 +33,7 @@ export async function reserve(store: Store, id: string, number: number): Promise
     {
       id,
       project: 'local',
+      keyId: null,
       templateId: 'base',
       templateName: 'base',
       snapshotId: null,
@@ -55,7 +56,8 @@ export async function reserve(store: Store, id: string, number: number): Promise
     },
     { maxActive: Number.MAX_SAFE_INTEGER },
   );
-  if (reserved !== 'reserved') throw new Error(`reserving a sandbox resolved with ${reserved}`);
+  if (reserved !== 'reserved')
+    throw new Error(`reserving a sandbox resolved with ${JSON.stringify(reserved)}`);
 }
 
 /** Calls `act` with each number below `count`, `atATime` calls at a time. */

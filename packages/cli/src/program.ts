@@ -12,6 +12,7 @@ import { addForeignWords } from './commands/foreign-words.ts';
 import { loadImageCommand } from './commands/image/load.ts';
 import { saveImageCommand } from './commands/image/save.ts';
 import { createKeyCommand } from './commands/key/create.ts';
+import { limitKeyCommand } from './commands/key/limit.ts';
 import { listKeysCommand } from './commands/key/list.ts';
 import { renameKeyCommand } from './commands/key/rename.ts';
 import { revokeKeysCommand } from './commands/key/revoke.ts';
@@ -122,6 +123,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(createKeyCommand())
     .addCommand(listKeysCommand())
     .addCommand(renameKeyCommand())
+    .addCommand(limitKeyCommand())
     .addCommand(revokeKeysCommand());
   const tls = new Command('tls')
     .description('make certificates for the address of the service')

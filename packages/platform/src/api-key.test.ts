@@ -61,6 +61,7 @@ describe('API keys', () => {
       name: 'server',
       project: null,
       readOnly: false,
+      limits: {},
       createdAt: now,
       lastUsedAt: null,
       revokedAt: null,
@@ -70,7 +71,7 @@ describe('API keys', () => {
   it('keeps of a key the hash and six of its characters', () => {
     const key = makeApiKey();
     const row = toApiKeyRow(key, {
-      ...{ name: 'tests', project: null, readOnly: false },
+      ...{ name: 'tests', project: null, readOnly: false, limits: {} },
       createdAt: now,
     });
     expect(JSON.stringify(row)).not.toContain(key.slice(4, 40));

@@ -26,7 +26,7 @@ const toHash = (key: string): string => createHash('sha256').update(key).digest(
 /** The row of a new key. */
 export const toApiKeyRow = (
   key: string,
-  given: Pick<NewApiKey, 'name' | 'project' | 'readOnly' | 'createdAt'>,
+  given: Pick<NewApiKey, 'name' | 'project' | 'readOnly' | 'limits' | 'createdAt'>,
 ): NewApiKey => ({
   id: randomUUID(),
   hash: toHash(key),
@@ -52,7 +52,7 @@ export const ensureApiKey = async ({
   const path = join(dataDir, 'api-key');
   const key = await ensureSecretFile(path, makeApiKey);
   if (!form.test(key)) throw new Error(`${path} does not contain an API key (e2b_ and 40 hex digits)`);
-  const limits = { project: null, readOnly: false };
+  const limits = { project: null, readOnly: false, limits: {} };
   const row = toApiKeyRow(key, { name: 'server', ...limits, createdAt: clock.now() });
   if (await store.addApiKey(row)) return key;
   await rm(path);

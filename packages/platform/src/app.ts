@@ -230,7 +230,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       const isForwarded = options.peers?.isFromPeer(raw) ?? false;
       // A call of another server itself: its certificate is what a key would be. One that it forwards has the key of its caller.
       const isServer = isForwarded && headers['x-api-key'] === undefined;
-      const who = isServer ? { scope: EVERYTHING, keyId: undefined } : await authorise(request, operation);
+      const who = isServer ? { scope: EVERYTHING, keyId: null } : await authorise(request, operation);
       const origin = toPublicOrigin(headers, domain, options.isSecure);
       return { origin, apiKey: String(headers['x-api-key'] ?? ''), ...who, isForwarded, isServer };
     },

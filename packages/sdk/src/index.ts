@@ -17,6 +17,7 @@ export type { Files, ListOptions, WatchOptions, WriteEntry } from './files/files
 export type { FileChange, FileEvent, LostEvents, WatchHandle } from './files/watch-handle.ts';
 export {
   type ApiKeyInfo,
+  type ApiKeyLimits,
   apiKeys,
   type CreateApiKeyOptions,
   type CreatedApiKey,

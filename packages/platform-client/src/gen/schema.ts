@@ -49,8 +49,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename an API key
-         * @description Changes the name alone.
+         * Change an API key
+         * @description Changes the name. An extension: also the limits, and those of the body replace all former ones, for every server and from the next
+         *     call on. Sandboxes that exist stay.
          */
         patch: operations["renameApiKey"];
         trace?: never;
@@ -1465,6 +1466,7 @@ export interface components {
              * @description When it was last used, up to a minute early; null if never.
              */
             lastUsed: string | null;
+            limits: components["schemas"]["KeyLimits"];
             mask: components["schemas"]["ApiKeyMask"];
             name: components["schemas"]["ApiKeyName"];
             /** @description The only project that the key reaches; null if it reaches all. */
@@ -1966,6 +1968,17 @@ export interface components {
          * @enum {string}
          */
         IsolationLevel: "container" | "gvisor";
+        /**
+         * @description An extension: how much of what was made with a key may exist at the same time; what has no field is not limited. A sandbox counts for
+         *     the key that created it, also when another key or traffic resumes it. A call that would exceed a limit is 429, and 403 when the
+         *     limit never allows it.
+         */
+        KeyLimits: {
+            /** @description Their memory together, in MiB. */
+            memoryMB?: number;
+            /** @description Sandboxes that are starting, running, pausing or resuming. */
+            sandboxes?: number;
+        };
         /** @description One sandbox in a list. */
         ListedSandbox: {
             /** @description Alias of the template. */
@@ -2112,6 +2125,7 @@ export interface components {
         };
         /** @description A key to create. */
         NewApiKey: {
+            limits?: components["schemas"]["KeyLimits"];
             name: components["schemas"]["ApiKeyName"];
             project?: components["schemas"]["ProjectName"];
             /**
@@ -3360,12 +3374,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    name: components["schemas"]["ApiKeyName"];
+                    limits?: components["schemas"]["KeyLimits"];
+                    name?: components["schemas"]["ApiKeyName"];
                 };
             };
         };
         responses: {
-            /** @description It has the name. */
+            /** @description It is changed. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

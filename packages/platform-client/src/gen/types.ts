@@ -91,6 +91,9 @@ export type ImageRegistry = components['schemas']['ImageRegistry'];
 /** An extension: what separates a sandbox from the kernel of its host. `container` shares it behind a filter; `gvisor` serves system calls in user space. */
 export type IsolationLevel = components['schemas']['IsolationLevel'];
 
+/** An extension: how much of what was made with a key may exist at the same time; what has no field is not limited. A sandbox counts for the key that created it, also when another key or traffic resumes it. A call that would exceed a limit is 429, and 403 when the limit never allows it. */
+export type KeyLimits = components['schemas']['KeyLimits'];
+
 /** One sandbox in a list. */
 export type ListedSandbox = components['schemas']['ListedSandbox'];
 

@@ -55,7 +55,7 @@ describe('listing', () => {
       origin: 'http://localhost',
       apiKey: '',
       scope: EVERYTHING,
-      keyId: undefined,
+      keyId: null,
       isForwarded: false,
       isServer: false,
     },

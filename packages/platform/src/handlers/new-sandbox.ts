@@ -63,7 +63,10 @@ export const parseTimeout = (seconds: number, maxRunMs: number): number => {
 };
 
 /** A body without what depends on its template and on the hosts. */
-type ParsedSandbox = Omit<CreateRequest, 'project' | 'template' | 'snapshot' | 'build' | 'isolation'> & {
+type ParsedSandbox = Omit<
+  CreateRequest,
+  'project' | 'keyId' | 'template' | 'snapshot' | 'build' | 'isolation'
+> & {
   /** Null: the creator did not choose. */
   isolation: IsolationLevel | null;
 };

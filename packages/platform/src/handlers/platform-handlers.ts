@@ -30,8 +30,8 @@ export interface Caller {
   apiKey: string;
   /** What it may see and change. */
   scope: Scope;
-  /** The id of that key; undefined for a server that calls for itself. */
-  keyId: string | undefined;
+  /** The id of that key; null for a server that calls for itself. */
+  keyId: string | null;
   /** Whether another server has sent the call here. */
   isForwarded: boolean;
   /** Whether that server calls for itself, such as to move a sandbox, and for no caller with a key. */

@@ -47,7 +47,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
 
   const create = async (
     body: CreateBody,
-    { signal, context: { isForwarded, scope }, ...defaults }: CreateDefaults,
+    { signal, context: { isForwarded, scope, keyId }, ...defaults }: CreateDefaults,
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     const origin = await requireTemplateState({ store, scope }, body.templateID);
@@ -58,6 +58,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     const row = await creator.create({
       ...{ ...request, ...origin, isolation, signal, isForwarded },
       project: toOwnProject(scope),
+      keyId,
     });
     return { status: 201, body: toSandbox(row, context) } as const;
   };

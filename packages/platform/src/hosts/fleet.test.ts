@@ -62,7 +62,9 @@ describe('nodes', () => {
     await expect(create({ snapshot: id })).rejects.toMatchObject({
       message: 'what the sandbox begins with is on node "b" only: b is full',
     });
-    const [copy] = await fleet.plane.forker.fork(source, { kind: 'memory', count: 1, timeoutMs: 1_000 });
+    const [copy] = await fleet.plane.forker.fork(source, {
+      ...{ kind: 'memory', count: 1, timeoutMs: 1_000, keyId: null },
+    });
     expect(copy).toMatchObject({ status: 'rejected', reason: { status: 503 } });
   });
 

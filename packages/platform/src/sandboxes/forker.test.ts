@@ -14,7 +14,8 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const fork = (id: string, count = 1, kind: PauseKind = 'memory') =>
-  fixture.plane.forker.fork(id, { count, kind, timeoutMs: 60_000 });
+  fixture.plane.forker.fork(id, { count, kind, timeoutMs: 60_000, keyId: null });
+const context = { keyId: null };
 const createHandlers = (maxSandboxes = 100) =>
   createForkHandlers({
     forker: fixture.plane.forker,
@@ -74,7 +75,11 @@ describe('forking a sandbox', () => {
     expect(refused?.reason).toMatchObject({ code: 'resource_exhausted' });
     const handlers = createHandlers(3);
     const ask = async (count: number) =>
-      handlers['POST /sandboxes/{sandboxID}/fork']({ params: { sandboxID: id }, body: { count } } as never);
+      handlers['POST /sandboxes/{sandboxID}/fork']({
+        params: { sandboxID: id },
+        body: { count },
+        context,
+      } as never);
     expect(await codeOf(ask(4))).toBe('invalid_argument');
     expect(await ask(1)).toMatchObject({
       status: 201,
@@ -122,7 +127,7 @@ describe('forking a sandbox', () => {
     const id = await fixture.create();
     const handle = createHandlers()['POST /v2/sandboxes/{sandboxID}/fork'];
     const captured = async (body?: { memory: boolean }) => {
-      const { status } = await handle({ params: { sandboxID: id }, body } as never);
+      const { status } = await handle({ params: { sandboxID: id }, body, context } as never);
       return [status, fixture.runtime.log.findLast((line) => line.startsWith('snapshot '))];
     };
     expect(await captured({ memory: false })).toEqual([201, `snapshot ${id} filesystem`]);
@@ -136,7 +141,7 @@ describe('forking a sandbox', () => {
     ['POST /v2/sandboxes/{sandboxID}/fork', 300_000],
   ] as const)('lets a copy of %s live for %i ms by default', async (key, lifeMs) => {
     const id = await fixture.create();
-    const { body } = await createHandlers()[key]({ params: { sandboxID: id } } as never);
+    const { body } = await createHandlers()[key]({ params: { sandboxID: id }, context } as never);
     const copy = Array.isArray(body) ? body[0] : undefined;
     const row = await fixture.rowOf(copy !== undefined && 'sandbox' in copy ? copy.sandbox.sandboxID : '');
     expect((row?.endAt ?? 0) - (row?.startedAt ?? 0)).toBe(lifeMs);

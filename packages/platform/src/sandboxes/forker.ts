@@ -7,6 +7,8 @@ export interface ForkRequest {
   /** What is captured: the copies of `filesystem` begin without processes. */
   kind: PauseKind;
   timeoutMs: number;
+  /** The key of the caller. */
+  keyId: string | null;
 }
 
 /** Copies running sandboxes. */
@@ -28,14 +30,14 @@ export const createForker = (options: {
 }): Forker => {
   const { creator, snapshotter } = options;
   return {
-    fork: (sandboxId, { count, kind, timeoutMs }) =>
+    fork: (sandboxId, { count, kind, ...rest }) =>
       snapshotter.lend({ sandboxId, kind }, async (id, source) => {
         const outcomes: PromiseSettledResult<SandboxRow>[] = [];
         let next = 0;
         const lane = async (): Promise<void> => {
           while (next < count) {
             const index = next++;
-            const [outcome] = await Promise.allSettled([creator.fork(source, { id, timeoutMs })]);
+            const [outcome] = await Promise.allSettled([creator.fork(source, { id, ...rest })]);
             outcomes[index] = outcome;
           }
         };

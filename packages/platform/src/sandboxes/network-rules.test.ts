@@ -77,7 +77,9 @@ describe('the network of a sandbox', () => {
   it('is that of its source in a fork', async () => {
     const id = await fixture.create();
     await replace(id);
-    const [copy] = await fixture.plane.forker.fork(id, { kind: 'memory', timeoutMs: 30_000, count: 1 });
+    const [copy] = await fixture.plane.forker.fork(id, {
+      ...{ kind: 'memory', timeoutMs: 30_000, count: 1, keyId: null },
+    });
     if (copy?.status !== 'fulfilled') throw new Error('the fork failed');
     expect(copy.value).toMatchObject({ network: policy });
   });

@@ -9,11 +9,12 @@ import { toMemoryExtraMs } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { BlobCopyRow } from '../store/blob-copies/copy-rows.ts';
 import { notOwner } from '../store/leases/fence.ts';
-import type { SandboxRow } from '../store/rows.ts';
+import type { ResumeReservation, SandboxRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Recovery } from './recovery.ts';
+import { limitReached, quotaExceeded, quotaExceededByTraffic } from './refused-reservation.ts';
 import type { Relocator } from './relocator.ts';
-import { limitReached, nodeFull, toStartError } from './start-error.ts';
+import { nodeFull, toStartError } from './start-error.ts';
 import type { TimeToLive } from './time-to-live.ts';
 import type { Transitions } from './transitions.ts';
 import { explainMissing, isAlive, isWakeable, toBusyError, toMissingError } from './visible-state.ts';
@@ -38,7 +39,7 @@ export interface Resumer {
    * Makes sure that the sandbox runs and is usable, for at least that time; returns whether this call resumed it.
    * Waits for a transition in progress, a minute at most, and completes an abandoned one. When a resume fails the
    * sandbox is still paused. Rejects with `not_found`, with `conflict` when the wait timed out, with
-   * `resource_exhausted` at the concurrency limit, and with `invalid_argument` when the checkpoint is to be ignored
+   * `resource_exhausted` at the concurrency limit or a limit of its key, and with `invalid_argument` when the checkpoint is to be ignored
    * and the runtime cannot do so. Of several servers, rejects with `ElsewhereError` when another one has to do it.
    */
   connect(id: string, request: ResumeRequest): Promise<{ row: SandboxRow; wasPaused: boolean }>;
@@ -73,6 +74,16 @@ export const createResumer = (options: ResumerOptions): Resumer => {
     const row = await store.findSandbox(id);
     if (row?.state === 'running') return conflict(`sandbox "${id}" is already running`);
     return toBusyError(row) ?? toMissingError(id, row, clock);
+  };
+
+  const refuse = async (
+    { id, project }: SandboxRow,
+    reserved: Exclude<ResumeReservation, 'reserved' | 'node_full'>,
+    { timeToLive }: ResumeRequest,
+  ): Promise<Error> => {
+    if (reserved === 'not_paused') return explain(id);
+    if (reserved === 'limit') return limitReached(options, project);
+    return timeToLive === 'wake' ? quotaExceededByTraffic() : quotaExceeded(reserved, clock);
   };
 
   /** The time to live of a resume. The server may have been started with a shorter longest run since the one that is kept. */
@@ -156,14 +167,13 @@ export const createResumer = (options: ResumerOptions): Resumer => {
     const endAt = clock.now() + request.timeoutMs;
     const limit = { endAt, maxActive: limits.maxSandboxes, place: host.room() };
     const reserved = await store.reserveResume(id, limit);
-    if (reserved === 'limit') throw await limitReached(options, row.project);
-    if (reserved === 'not_paused') throw await explain(id);
     if (reserved === 'reserved') {
       const { memory } = request;
       return start({ ...row, state: 'resuming', endAt }, request, (signal) =>
         resumeOn(host, id, { memory, signal }),
       );
     }
+    if (reserved !== 'node_full') throw await refuse(row, reserved, request);
     const stored = await relocator?.find(row);
     if (stored === undefined) throw nodeFull(node);
     return resumeElsewhere(row, stored, request);
@@ -212,7 +222,7 @@ export const createResumer = (options: ResumerOptions): Resumer => {
           ...{ endAt, maxActive: limits.maxSandboxes, moves: true },
           place: host.room(),
         }),
-      onRefused: (reserved) => (reserved === 'limit' ? limitReached(options, row.project) : explain(row.id)),
+      onRefused: (reserved) => refuse(row, reserved, request),
       start: (moved, begin) => start({ ...moved, state: 'resuming', endAt }, request, begin),
     });
   };

@@ -1,11 +1,7 @@
 import { ApiError, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
 import { StartFailedError } from '../agent-commands/start-commands.ts';
-import type { Clock } from '../clock.ts';
-import type { Limits } from '../limits.ts';
 import { toLostError } from '../runtime-lost.ts';
-import { DEFAULT_PROJECT } from '../store/scope.ts';
-import type { Store } from '../store/store.ts';
 
 /** The error for the caller of a create about a failed step; the cause is for the log. */
 export const toStartError = (step: string, cause: unknown): ApiError => {
@@ -48,35 +44,3 @@ export const nodeFull = (node: string | null): ApiError =>
   new ApiError('unavailable', `node "${node}", on which the sandbox is paused, has no place for it now`, {
     reason: 'sandbox_capacity_unavailable',
   });
-
-const MAX_RETRY_SECONDS = 30;
-
-/**
- * 429, with the time until the next known end of a sandbox of that project; another may be killed or paused sooner. Only the default
- * project learns the limit, which tells others how much all projects have.
- */
-export const limitReached = async (
-  {
-    store,
-    clock,
-    limits: { maxSandboxes },
-  }: {
-    store: Pick<Store, 'findNextEnd'>;
-    clock: Pick<Clock, 'now'>;
-    limits: Pick<Limits, 'maxSandboxes'>;
-  },
-  project: string,
-): Promise<ApiError> => {
-  const isDefault = project === DEFAULT_PROJECT;
-  const endAt = (await store.findNextEnd(isDefault ? null : project)) ?? Number.POSITIVE_INFINITY;
-  const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil((endAt - clock.now()) / 1000)));
-  return new ApiError(
-    'resource_exhausted',
-    isDefault
-      ? `the concurrency limit of ${maxSandboxes} sandboxes is reached`
-      : 'the concurrency limit of the server is reached, which all projects share',
-    {
-      headers: { 'Retry-After': String(seconds) },
-    },
-  );
-};

@@ -1,6 +1,7 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeApiKey, toApiKeyRow } from '../api-key.ts';
 import { createNewWork } from '../new-work.ts';
 import type { SandboxRow } from '../store/rows.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
@@ -70,7 +71,9 @@ describe('what traffic resumes', () => {
 
   it('is a copy of such a sandbox as well', async () => {
     const id = await fixture.create({ autoResume: true });
-    const [copy] = await fixture.plane.forker.fork(id, { kind: 'memory', count: 1, timeoutMs: 400_000 });
+    const [copy] = await fixture.plane.forker.fork(id, {
+      ...{ kind: 'memory', count: 1, timeoutMs: 400_000, keyId: null },
+    });
     expect(copy).toMatchObject({ status: 'fulfilled', value: { wakeMs: 400_000 } });
   });
 });
@@ -129,6 +132,18 @@ describe('a wake', () => {
       code: 'resource_exhausted',
       headers: { 'Retry-After': '1' },
     });
+  });
+
+  it('is refused at a limit of its key, of which visitors learn nothing', async () => {
+    const key = toApiKeyRow(makeApiKey(), {
+      ...{ name: 'secret plan', project: 'shop', readOnly: false, limits: { sandboxes: 1 }, createdAt: 0 },
+    });
+    await fixture.store.addApiKey(key);
+    const id = await paused({ keyId: key.id });
+    await fixture.create({ keyId: key.id });
+    const refused = await fixture.plane.waker.wake(id).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'resource_exhausted' });
+    expect((refused as Error).message).not.toMatch(/secret plan|shop|limited/);
   });
 });
 

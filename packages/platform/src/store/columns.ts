@@ -26,7 +26,7 @@ export function json(value: object | null): string | null {
 }
 
 /** Columns of these names are JSON in each table. */
-const JSON_COLUMNS = ['metadata', 'network', 'ingress', 'tags', 'reason', 'fields', 'status'];
+const JSON_COLUMNS = ['metadata', 'network', 'ingress', 'tags', 'reason', 'fields', 'status', 'limits'];
 /** Columns of these names have variables, which may be secrets: they are JSON that is written by `Sealer`. */
 const SEALED_COLUMNS = ['envVars', 'env', 'runConfig', 'start', 'config', 'answer'];
 /** Columns of these names are flags, for which SQLite has numbers. */

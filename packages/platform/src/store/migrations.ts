@@ -18,6 +18,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     columns: {
       id: 'text',
       project: 'text',
+      keyId: 'text?',
       templateId: 'text',
       templateName: 'text?',
       snapshotId: 'text?',
@@ -47,7 +48,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       ...size,
     },
     key: ['id'],
-    indexes: { sandboxesByStart: ['state', 'startedAt', 'id'] },
+    indexes: { sandboxesByStart: ['state', 'startedAt', 'id'], sandboxesByKey: ['keyId', 'state'] },
   });
   await createTable(db, 'sandboxMetadata', {
     columns: { sandboxId: 'text', key: 'text', value: 'text' },
@@ -233,6 +234,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
       name: 'text',
       project: 'text?',
       readOnly: 'boolean',
+      limits: 'text',
       createdAt: 'bigint',
       lastUsedAt: 'bigint?',
       revokedAt: 'bigint?',

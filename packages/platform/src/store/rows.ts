@@ -1,6 +1,7 @@
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { NetworkPolicy } from '@skerry/runtime';
 import type { BuildRow } from './build-rows.ts';
+import type { QuotaExceeded } from './quotas/quota-rows.ts';
 import type { Scope } from './scope.ts';
 
 export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
@@ -29,9 +30,15 @@ export const PLACED_STATES: readonly SandboxState[] = ['starting', 'running', 'p
 /** What a pause keeps: processes with their memory and files, or files alone. */
 export type PauseKind = 'memory' | 'filesystem';
 
-export type SandboxReservation = 'reserved' | 'limit' | 'node_full' | 'no_snapshot' | 'no_image';
+export type SandboxReservation =
+  | 'reserved'
+  | 'limit'
+  | 'node_full'
+  | 'no_snapshot'
+  | 'no_image'
+  | QuotaExceeded;
 
-export type ResumeReservation = 'reserved' | 'limit' | 'node_full' | 'not_paused';
+export type ResumeReservation = 'reserved' | 'limit' | 'node_full' | 'not_paused' | QuotaExceeded;
 
 /** A node, and how many sandboxes may have a place on it. */
 export interface NodePlace {
@@ -60,6 +67,8 @@ export interface NewSandbox {
   id: string;
   /** Whose it is, as all that comes from it. */
   project: string;
+  /** The key that created it, whose limits count it; null: none did. */
+  keyId: string | null;
   templateId: string;
   /** Null when the template has no name. */
   templateName: string | null;

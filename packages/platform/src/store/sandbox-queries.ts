@@ -5,6 +5,7 @@ import { requireOwned, requireOwnedSandbox, type Writer, writeFenced } from './l
 import { toLifecycleEntry, toPlacementEntry } from './lifecycle-entry.ts';
 import { insertLogEntries } from './log-queries.ts';
 import type { NewLogEntry } from './log-rows.ts';
+import { findExceeded } from './quotas/find-exceeded.ts';
 import {
   ACTIVE_STATES,
   type NewSandbox,
@@ -126,7 +127,7 @@ export const createSandboxQueries = (
   /**
    * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes have a
    * place (`PLACED_STATES`) and that its snapshot is ready and the image of its build exists, and removes the warm instance of that id from its list.
-   * Returns `limit` when the limit is reached, `node_full` when that of the node is, `no_snapshot` or `no_image` when that is gone;
+   * Returns `limit` when the limit is reached, the limit of its key that it would exceed, `node_full` when that of the node is reached, `no_snapshot` or `no_image` when that is gone;
    * then nothing is written. A place on a node is recorded in the log of the sandbox.
    */
   reserveSandbox: (
@@ -136,6 +137,8 @@ export const createSandboxQueries = (
     db.transaction().execute(async (tx): Promise<SandboxReservation> => {
       await requireOwned(tx, place?.node, writer);
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
+      const exceeded = await findExceeded(tx, sandbox);
+      if (exceeded !== undefined) return exceeded;
       if (!(await hasRoom(tx, place, sandbox.id))) return 'node_full';
       if (sandbox.snapshotId !== null && !(await isReady(tx, sandbox.snapshotId))) return 'no_snapshot';
       if (sandbox.buildId !== null && !(await hasImage(tx, sandbox.buildId))) return 'no_image';
@@ -186,7 +189,7 @@ export const createSandboxQueries = (
 
   /**
    * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
-   * limit is reached, `node_full` when that of its node is, `not_paused` when the row is in another state or missing; then nothing is
+   * limit is reached, the limit of its key that it would exceed, `node_full` when that of its node is reached, `not_paused` when the row is in another state or missing; then nothing is
    * written. With `moves` the sandbox is on the node of the place from then on, which its log records: the writer must act for that node
    * instead of the former one, and without a complete copy of the pause it is `not_paused`.
    */
@@ -205,12 +208,14 @@ export const createSandboxQueries = (
       else await requireOwnedSandbox(tx, id, writer);
       const paused = await tx
         .selectFrom('sandboxes')
-        .select(['id', 'pausedAt'])
+        .select(['id', 'pausedAt', 'keyId', 'memoryMb'])
         .where('id', '=', id)
         .where('state', '=', 'paused')
         .executeTakeFirst();
       if (paused === undefined || (moves && !(await hasBlobCopy(tx, paused)))) return 'not_paused';
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
+      const exceeded = await findExceeded(tx, paused);
+      if (exceeded !== undefined) return exceeded;
       if (!(await hasRoom(tx, place, id))) return 'node_full';
       await tx
         .updateTable('sandboxes')

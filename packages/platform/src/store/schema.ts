@@ -28,7 +28,7 @@ export interface Schema {
   buildTags: BuildTag & { templateId: string; requestedAt: number };
   buildLogs: BuildLogRow & { buildId: string; position: number };
   buildCache: Columns<CachedResult, 'config'>;
-  apiKeys: ApiKeyRow;
+  apiKeys: Columns<ApiKeyRow, 'limits'>;
   keyedCalls: Columns<KeyedCallRow, 'answer'>;
   sandboxMetrics: MetricRow;
   /** The level as its place in `logLevels`. */

@@ -80,6 +80,7 @@ it('encrypts variables, and says what to do where the secret is another one', as
   const sandbox = {
     id: 'i1',
     project: 'local',
+    keyId: null,
     createdAt: 1,
     endAt: 9,
     secure: true,

@@ -32,6 +32,7 @@ export interface PlaneFixture {
   /** Creates a running sandbox; resolves with its id. */
   create(options?: {
     project?: string;
+    keyId?: string;
     timeoutMs?: number;
     autoPause?: PauseKind | null;
     autoResume?: boolean;
@@ -50,6 +51,7 @@ export interface PlaneFixture {
 
 /** What a create chooses when it names nothing but what it begins with. */
 export const plainChoices = {
+  keyId: null,
   timeoutMs: 60_000,
   metadata: {},
   envVars: {},
@@ -113,6 +115,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
     },
     create: async ({
       project = 'local',
+      keyId = undefined as string | undefined,
       timeoutMs = 60_000,
       autoPause = null,
       autoResume = false,
@@ -122,6 +125,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       const choices = { ...plainChoices, timeoutMs, autoPause, autoResume, network, ingress };
       const from = {
         project,
+        keyId: keyId ?? null,
         template,
         snapshot: null,
         build: null,

@@ -2,6 +2,14 @@ import { NotFoundError } from '../errors.ts';
 import { callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 
+/** How much of what was made with a key may exist at the same time; what is undefined has no limit. */
+export interface ApiKeyLimits {
+  /** Sandboxes that are starting, running, pausing or resuming. */
+  sandboxes?: number | undefined;
+  /** Their memory together, in MiB. */
+  memoryMB?: number | undefined;
+}
+
 /** An API key without its secret. */
 export interface ApiKeyInfo {
   /** Not a secret. */
@@ -11,6 +19,7 @@ export interface ApiKeyInfo {
   project: string | undefined;
   /** Whether it changes nothing. */
   readOnly: boolean;
+  limits: ApiKeyLimits;
   /** The parts of the key that may be shown, as in `e2b_4f…9a0c`. */
   mask: string;
   createdAt: Date;
@@ -31,18 +40,21 @@ export interface CreateApiKeyOptions extends ConnectionOptions {
   project?: string | undefined;
   /** Whether it changes nothing. Default false. */
   readOnly?: boolean | undefined;
+  /** The limits of the key; by default it has none. */
+  limits?: ApiKeyLimits | undefined;
 }
 
 /** The keys with which programs call a server. */
 export const apiKeys = {
   /** Creates a key. */
-  async create({ name, project, readOnly, ...options }: CreateApiKeyOptions): Promise<CreatedApiKey> {
+  async create({ name, project, readOnly, limits, ...options }: CreateApiKeyOptions): Promise<CreatedApiKey> {
     const { data } = await callApi(createConnection(options), options, (api, signal) =>
       api.POST('/api-keys', {
         body: {
           name,
           ...(project !== undefined && { project }),
           ...(readOnly !== undefined && { readOnly }),
+          ...(limits !== undefined && { limits: toWireLimits(limits) }),
         },
         signal,
       }),
@@ -65,6 +77,14 @@ export const apiKeys = {
     );
   },
 
+  /** Replaces all limits of a key. Rejects with `NotFoundError`. */
+  async setLimits(keyId: string, limits: ApiKeyLimits, options: ConnectionOptions = {}): Promise<void> {
+    const body = { limits: toWireLimits(limits) };
+    await callApi(createConnection(options), options, (api, signal) =>
+      api.PATCH('/api-keys/{apiKeyID}', { params: toPath(keyId), body, signal }),
+    );
+  },
+
   /** Revokes a key, which every server refuses from then on. False when there is no such key. */
   async revoke(keyId: string, options: ConnectionOptions = {}): Promise<boolean> {
     try {
@@ -81,21 +101,37 @@ export const apiKeys = {
 
 const toPath = (apiKeyID: string) => ({ path: { apiKeyID } });
 
+const toWireLimits = ({ sandboxes, memoryMB }: ApiKeyLimits) => ({
+  ...(sandboxes !== undefined && { sandboxes }),
+  ...(memoryMB !== undefined && { memoryMB }),
+});
+
 interface WireKey {
   id: string;
   name: string;
   project: string | null;
   readOnly: boolean;
+  limits: ApiKeyLimits;
   mask: { prefix: string; maskedValuePrefix: string; maskedValueSuffix: string };
   createdAt: string;
   lastUsed: string | null;
 }
 
-const toApiKeyInfo = ({ id, name, project, readOnly, mask, createdAt, lastUsed }: WireKey): ApiKeyInfo => ({
+const toApiKeyInfo = ({
+  id,
+  name,
+  project,
+  readOnly,
+  limits,
+  mask,
+  createdAt,
+  lastUsed,
+}: WireKey): ApiKeyInfo => ({
   keyId: id,
   name,
   project: project ?? undefined,
   readOnly,
+  limits,
   mask: `${mask.prefix}${mask.maskedValuePrefix}…${mask.maskedValueSuffix}`,
   createdAt: new Date(createdAt),
   lastUsedAt: lastUsed === null ? undefined : new Date(lastUsed),

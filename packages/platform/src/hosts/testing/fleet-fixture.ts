@@ -139,6 +139,7 @@ export const useFleet = ({
       const snapshot = more.snapshot === undefined ? null : await fleet.store.findTagOf(more.snapshot);
       const made = await fleet.plane.creator.create({
         project: 'local',
+        keyId: null,
         template: { ...template, ...size },
         snapshot: snapshot ?? null,
         ...{ build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },

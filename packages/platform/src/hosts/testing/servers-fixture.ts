@@ -176,6 +176,7 @@ export const useServers = ({ hasCopies = false } = {}): TestServers => {
     create: ({ plane }, more = {}) =>
       plane.creator.create({
         project: 'local',
+        keyId: null,
         template: { ...template, ...size },
         ...{ snapshot: null, build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
         ...{

@@ -13,7 +13,14 @@ import type { Adopt } from '../adopt.ts';
 import { toStartError } from '../start-error.ts';
 import type { Terminator } from '../terminator.ts';
 import { createLaunch, type Launched } from './launch.ts';
-import { type CreateRequest, type Planned, planCreate, planFork, type ToSpec } from './origins.ts';
+import {
+  type Captured,
+  type CreateRequest,
+  type Planned,
+  planCreate,
+  planFork,
+  type ToSpec,
+} from './origins.ts';
 import { createReserve, type Reserved } from './reserve.ts';
 
 /** Creates sandboxes. */
@@ -24,8 +31,8 @@ export interface Creator {
    * wait for the start command.
    */
   create(request: CreateRequest): Promise<SandboxRow>;
-  /** Creates a sandbox from a capture of another; all but id, token and time is copied. */
-  fork(source: SandboxRow, captured: { id: string; timeoutMs: number }): Promise<SandboxRow>;
+  /** Creates a sandbox from a capture of another; all but id, token, key and time is copied. */
+  fork(source: SandboxRow, captured: Captured): Promise<SandboxRow>;
   /** Whether this process is starting it now. */
   isStarting(id: string): boolean;
   /** The sandboxes that this process is starting. */
@@ -136,8 +143,8 @@ export const createCreator = (options: CreatorOptions): Creator => {
   return {
     create: async (request) =>
       admit(await planCreate(request, { ...options, createdAt: clock.now() }), request.timeoutMs),
-    fork: (source, { id, timeoutMs }) =>
-      admit(planFork(source, { id, timeoutMs, createdAt: clock.now() }, toSpec), timeoutMs),
+    fork: (source, captured) =>
+      admit(planFork(source, { ...captured, createdAt: clock.now() }, toSpec), captured.timeoutMs),
     isStarting: (id) => starting.has(id),
     underWay: () => [...starting],
     settled: async () => {

@@ -19,6 +19,8 @@ import { findCheckpoint, toOwnCommands } from './start-in-new-sandbox.ts';
 export interface CreateRequest {
   /** Whose the sandbox is. */
   project: string;
+  /** The key of the caller. */
+  keyId: string | null;
   template: TemplateRow;
   /** The snapshot that it begins with; null: the image of the template. */
   snapshot: SnapshotRow | null;
@@ -116,10 +118,19 @@ export const planCreate = async (
   return { wanted, origin: { ...given, spec, commands: null, otherwise: image, checkpointNode } };
 };
 
-/** A copy of a sandbox from a capture of it; all but id, token and time is the same. */
+/** A capture of a sandbox, and what of its copy is not the same. */
+export interface Captured {
+  /** The id of the capture. */
+  id: string;
+  /** The key of the caller. */
+  keyId: string | null;
+  timeoutMs: number;
+}
+
+/** A copy of a sandbox from a capture of it; all but id, token, key and time is the same. */
 export const planFork = (
   source: SandboxRow,
-  { id, timeoutMs, createdAt }: { id: string; timeoutMs: number; createdAt: number },
+  { id, keyId, timeoutMs, createdAt }: Captured & { createdAt: number },
   toSpec: ToSpec,
 ): Planned => {
   const { project, templateId, templateName, snapshotId, buildId, metadata, secure, autoPause } = source;
@@ -139,6 +150,7 @@ export const planFork = (
     wanted: {
       ...{
         project,
+        keyId,
         templateId,
         templateName,
         snapshotId,

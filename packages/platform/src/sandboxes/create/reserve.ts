@@ -5,11 +5,11 @@ import type { Host, Hosts, Preference } from '../../hosts/hosts.ts';
 import type { Ids } from '../../ids.ts';
 import type { Limits } from '../../limits.ts';
 import type { StartCommands } from '../../store/build-rows.ts';
-import type { NewSandbox, SandboxReservation } from '../../store/rows.ts';
+import type { NewSandbox } from '../../store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { WarmSpec } from '../../warm/warm-pool.ts';
 import type { WarmPools } from '../../warm/warm-pools.ts';
-import { limitReached } from '../start-error.ts';
+import { limitReached, quotaExceeded } from '../refused-reservation.ts';
 
 /** How a sandbox begins. */
 export interface Beginning {
@@ -43,8 +43,8 @@ export interface Reserved {
 
 /**
  * Reserves a place for a sandbox, which decides its id: that of a warm instance there, if there is one, which the sandbox gets. `onId` is
- * called with each id before a row of it may exist. Rejects as `Hosts.reserve` does, with `resource_exhausted` at the concurrency limit, and
- * with `not_found` when what it begins with was deleted.
+ * called with each id before a row of it may exist. Rejects as `Hosts.reserve` does, with `resource_exhausted` at the concurrency limit or a limit of
+ * the key, with `permission_denied` for what that limit never allows, and with `not_found` when what it begins with was deleted.
  */
 export type Reserve = (
   wanted: Omit<NewSandbox, 'id'>,
@@ -90,7 +90,8 @@ export const createReserve = (options: ReserveOptions): Reserve => {
       if (result === 'reserved') return { host, sandbox, waiting };
       giveBack();
       if (result === 'node_full') return result;
-      throw result === 'limit' ? await limitReached(options, wanted.project) : toGoneError(result, wanted);
+      if (result === 'limit') throw await limitReached(options, wanted.project);
+      throw typeof result === 'object' ? quotaExceeded(result, options.clock) : toGoneError(result, wanted);
     };
     return hosts.reserve({ memoryMb, isolation, node, prefers: toPreference(origin), staysHere }, attempt);
   };
@@ -98,7 +99,7 @@ export const createReserve = (options: ReserveOptions): Reserve => {
 
 /** The error for a template or snapshot that was deleted since the lookup. */
 const toGoneError = (
-  reserved: Exclude<SandboxReservation, 'reserved' | 'limit' | 'node_full'>,
+  reserved: 'no_snapshot' | 'no_image',
   { templateId }: Pick<NewSandbox, 'templateId'>,
 ): Error => {
   const what = reserved === 'no_image' ? 'image' : 'snapshot';

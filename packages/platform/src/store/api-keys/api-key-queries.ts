@@ -1,4 +1,7 @@
-import type { Database } from '../schema.ts';
+import type { Updateable } from 'kysely';
+import { json } from '../columns.ts';
+import type { KeyLimits } from '../quotas/quota-rows.ts';
+import type { Database, Schema } from '../schema.ts';
 import type { ApiKeyRow, NewApiKey } from './api-key-row.ts';
 
 /** The keys of the platform API, by their hashes or ids. */
@@ -7,7 +10,7 @@ export const createApiKeyQueries = (db: Database) => ({
   addApiKey: async (key: NewApiKey): Promise<boolean> => {
     await db
       .insertInto('apiKeys')
-      .values({ ...key, lastUsedAt: null, revokedAt: null })
+      .values({ ...key, limits: json(key.limits), lastUsedAt: null, revokedAt: null })
       .onConflict((conflict) => conflict.column('hash').doNothing())
       .execute();
     const valid = db.selectFrom('apiKeys').select('id').where('hash', '=', key.hash);
@@ -38,7 +41,8 @@ export const createApiKeyQueries = (db: Database) => ({
   },
 
   /** Resolves with false when there is no such key, or it is revoked. */
-  renameApiKey: (id: string, name: string): Promise<boolean> => change(db, id, { name }),
+  changeApiKey: (id: string, { name, limits }: { name?: string; limits?: KeyLimits }): Promise<boolean> =>
+    change(db, id, { ...(name !== undefined && { name }), ...(limits && { limits: json(limits) }) }),
 
   /** Resolves with false when there is no such key, or it is revoked. */
   revokeApiKey: (id: string, revokedAt: number): Promise<boolean> => change(db, id, { revokedAt }),
@@ -47,7 +51,7 @@ export const createApiKeyQueries = (db: Database) => ({
 const change = async (
   db: Database,
   id: string,
-  set: Partial<Pick<ApiKeyRow, 'name' | 'revokedAt'>>,
+  set: Pick<Updateable<Schema['apiKeys']>, 'name' | 'limits' | 'revokedAt'>,
 ): Promise<boolean> => {
   const update = db.updateTable('apiKeys').set(set).where('id', '=', id).where('revokedAt', 'is', null);
   return (await update.executeTakeFirst()).numUpdatedRows > 0n;

@@ -1,3 +1,5 @@
+import type { KeyLimits } from '../quotas/quota-rows.ts';
+
 export interface ApiKeyRow {
   /** A UUID. */
   id: string;
@@ -11,6 +13,7 @@ export interface ApiKeyRow {
   project: string | null;
   /** Whether it changes nothing. */
   readOnly: boolean;
+  limits: KeyLimits;
   createdAt: number;
   lastUsedAt: number | null;
   /** A revoked key keeps its row, so that no server adds it again from its file. */

@@ -199,7 +199,7 @@ export const describeBlobCopies = (
         await expect(write()).rejects.toMatchObject(refused);
       const move = { endAt: 9, maxActive: 9, place: { node: 'b', maxActive: 1 }, moves: true };
       const both = await Promise.all([two.reserveResume('i1', move), two.reserveResume('i1', move)]);
-      expect(both.toSorted()).toEqual(['not_paused', 'reserved']);
+      expect(both.map(String).toSorted()).toEqual(['not_paused', 'reserved']);
       expect(await ask().findSandbox('i1')).toMatchObject({ node: 'b', state: 'resuming' });
     });
   });

@@ -4,6 +4,7 @@ import type { NewSandbox } from '../rows.ts';
 export const newSandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   id,
   project: 'local',
+  keyId: null,
   templateId: 't',
   templateName: null,
   snapshotId: null,

@@ -52,7 +52,7 @@ export const describeNodes = (
 
     it('have no more sandboxes at a time than they have places, also after a resume', async () => {
       const atOnce = await Promise.all(['c1', 'c2', 'c3', 'c4'].map((id) => reserve(id, 'c', 2)));
-      expect(atOnce.toSorted()).toEqual(['node_full', 'node_full', 'reserved', 'reserved']);
+      expect(atOnce.map(String).toSorted()).toEqual(['node_full', 'node_full', 'reserved', 'reserved']);
       expect([await reserve('i1', 'a', 2), await reserve('i2', 'a', 2)]).toEqual(['reserved', 'reserved']);
       expect(await reserve('i3', 'a', 2)).toBe('node_full');
       expect(await reserve('i5', 'b', 2)).toBe('reserved');

@@ -10,6 +10,7 @@ import { describeLeases } from './lease-suite.ts';
 import { newSandbox } from './new-sandbox.ts';
 import { describeNodes } from './node-suite.ts';
 import { describeObservations } from './observation-suite.ts';
+import { describeQuotas } from './quota-suite.ts';
 import { describeScopes } from './scope-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
 import { describeTags } from './tag-suite.ts';
@@ -200,7 +201,7 @@ export const describeStore = (
         expect(await resume('i1', 2)).toBe('limit');
         expect(await store.findSandbox('i1')).toMatchObject({ state: 'paused', endAt: start + 15_000 });
         const both = await Promise.all([resume('i1', 3), resume('i1', 3)]);
-        expect(both.toSorted()).toEqual(['not_paused', 'reserved']);
+        expect(both.map(String).toSorted()).toEqual(['not_paused', 'reserved']);
         expect(await store.reserveSandbox(sandbox('i4'), { maxActive: 3 })).toBe('limit');
         expect(await resume('i2', 9)).toBe('not_paused');
         expect(await resume('i9', 9)).toBe('not_paused');
@@ -333,6 +334,7 @@ export const describeStore = (
 
     for (const part of [describeBuilds, describeTags, describeUsage, describeCache]) part(() => store);
     describeIdempotency(() => store, { reopen: () => opened.reopen() });
+    describeQuotas(() => store, { reopen: () => opened.reopen() });
     describeNodes(() => store, { sandbox });
     describeBlobCopies(() => store, { sandbox });
     describeLeases(() => store, { sandbox });
@@ -347,6 +349,7 @@ export const describeStore = (
         name: 'first',
         project: null,
         readOnly: false,
+        limits: { sandboxes: 3 },
         createdAt: start,
       };
       const unused = { ...key, lastUsedAt: null, revokedAt: null };
@@ -360,16 +363,18 @@ export const describeStore = (
         expect(await store.findApiKey(key.hash.toUpperCase())).toBeUndefined();
       });
 
-      it('lists keys newest first, and renames those that are not revoked', async () => {
+      it('lists keys newest first, and changes those that are not revoked', async () => {
         const other = { ...unused, id: 'key-2', hash: 'cd'.repeat(32), createdAt: start + 1 };
         await store.addApiKey(key);
         await store.addApiKey(other);
         expect(await store.listApiKeys()).toEqual([other, unused]);
-        expect(await store.renameApiKey(key.id, 'renamed')).toBe(true);
+        expect(await store.changeApiKey(key.id, { name: 'renamed' })).toBe(true);
         expect(await store.revokeApiKey(other.id, start + 2)).toBe(true);
         expect(await store.listApiKeys()).toEqual([{ ...unused, name: 'renamed' }]);
-        expect(await store.renameApiKey(other.id, 'renamed')).toBe(false);
-        expect(await store.renameApiKey('key-3', 'renamed')).toBe(false);
+        expect(await store.changeApiKey(key.id, { limits: { memoryMb: 64 } })).toBe(true);
+        expect((await store.listApiKeys())[0]).toMatchObject({ name: 'renamed', limits: { memoryMb: 64 } });
+        expect(await store.changeApiKey(other.id, { name: 'renamed' })).toBe(false);
+        expect(await store.changeApiKey('key-3', { limits: {} })).toBe(false);
       });
 
       it('never accepts a revoked key again', async () => {
