@@ -14,7 +14,14 @@ import { ofMore, ofServer, ofTests } from './debian/package-lists.ts';
 import { unpackForSandboxes, unpackServer } from './debian/unpack.ts';
 
 /** Programs that only long tests and benchmarks start. */
-const onlyOfMore: ReadonlySet<string> = new Set(['knot', 'nghttp2-client', 'nginx', 'pebble']);
+const onlyOfMore: ReadonlySet<string> = new Set([
+  'chromium',
+  'knot',
+  'libnss3-tools',
+  'nghttp2-client',
+  'nginx',
+  'pebble',
+]);
 
 const { values } = parseArgs({ options: { tests: { type: 'boolean' }, more: { type: 'boolean' } } });
 const isForTests = values.tests || values.more;

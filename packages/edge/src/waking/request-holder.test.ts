@@ -193,6 +193,7 @@ describe('a browser that opens a page of a paused sandbox', () => {
     const { text: page } = await ask({ host: host(3000), ...browser });
     expect(page).toContain('could not be resumed: &#60;b&#62;it broke');
     expect(page).not.toContain('http-equiv');
+    expect(page).toContain('clearTimeout(reload)');
   });
 
   it('waits as others do when it does not ask for a page', async () => {

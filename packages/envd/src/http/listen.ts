@@ -11,6 +11,12 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 /** How often Node checks for expired connections. */
 const HEADERS_CHECK_MS = 5_000;
 
+/**
+ * How many connections may wait to be accepted: the edge opens one for each request that a resumed sandbox has been held for, at once,
+ * and the kernel refuses those of a unix socket that find no place. Node's default is 511; net.core.somaxconn limits it.
+ */
+const BACKLOG = 4_096;
+
 /** The maximum size of the headers of a request: those that the edge forwards and those that it adds. */
 const MAX_HEADER_BYTES = 80 * 1024;
 
@@ -41,7 +47,7 @@ export const createHttpServer = (listener: RequestListener): Server => {
 export const listen = (server: Server, options: ListenOptions): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options, () => {
+    server.listen({ backlog: BACKLOG, ...options }, () => {
       server.off('error', reject);
       resolve();
     });

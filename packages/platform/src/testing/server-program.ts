@@ -4,8 +4,11 @@ import { unpackedPackages } from './unpacked-packages.ts';
 
 /** Debian package → its program, as a pattern below the root of a file system. */
 export const serverPrograms = {
+  // The script `usr/bin/chromium` looks for it below `/usr/lib` alone.
+  chromium: 'usr/lib/chromium/chromium',
   'docker-registry': 'usr/bin/docker-registry',
   knot: 'usr/sbin/knotd',
+  'libnss3-tools': 'usr/bin/certutil',
   'nghttp2-client': 'usr/bin/h2load',
   nginx: 'usr/sbin/nginx',
   pebble: 'usr/bin/pebble',
@@ -28,7 +31,7 @@ export function findServerProgram(name: keyof typeof serverPrograms): ServerProg
       b.localeCompare(a, 'en', { numeric: true }),
     );
     if (newest === undefined) continue;
-    const libraries = root === own ? globSync(join(own, 'usr/lib/*-linux-gnu')) : [];
+    const libraries = root === own ? globSync(join(own, 'usr/lib/*-linux-gnu{,/pulseaudio}')) : [];
     return { path: newest, root, env: libraries.length > 0 ? { LD_LIBRARY_PATH: libraries.join(':') } : {} };
   }
   return undefined;

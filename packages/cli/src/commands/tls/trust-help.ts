@@ -18,6 +18,7 @@ Clients must trust the authority, which vouches for ${domain} and the names belo
   Fedora          sudo cp ${ca} /etc/pki/ca-trust/source/anchors/skerry.crt && sudo update-ca-trust
   macOS           sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${ca}
   Windows         certutil -addstore -f Root ca.crt, as administrator, with a copy of ${ca}
+  Chrome (Linux)  certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n skerry -i ${ca}, with certutil of libnss3-tools
   Firefox         Settings, Certificates, View Certificates, Authorities, Import
 
 Run this again with --renew before it expires: a server reads the new files by itself.`.split('\n');
