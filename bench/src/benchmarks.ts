@@ -27,7 +27,7 @@ import { fork8 } from './sandboxes/fork.ts';
 import { memoryIdle } from './sandboxes/memory-idle.ts';
 import { pauseResume1g, pauseResume64m } from './sandboxes/pause-resume.ts';
 import { snapshotStop, snapshotStopMemory } from './sandboxes/snapshot-stop.ts';
-import { wakeFirst } from './sandboxes/wake.ts';
+import { wakeFirst, wakeMany } from './sandboxes/wake.ts';
 import { storeList } from './store/list.ts';
 import { storeReserve } from './store/reserve.ts';
 import { templateCreateLarge } from './templates/create-large.ts';
@@ -52,6 +52,7 @@ export const benchmarks: Record<string, Benchmark> = {
   'pause-resume.64m': pauseResume64m,
   'pause-resume.1g': pauseResume1g,
   'wake.first': wakeFirst,
+  'wake.1000': wakeMany,
   'fork.8': fork8,
   'snapshot.stop': snapshotStop,
   'snapshot.stop.memory': snapshotStopMemory,
