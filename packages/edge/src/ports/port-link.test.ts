@@ -169,6 +169,7 @@ describe('the cookie of a link', () => {
     expect(await upgrade('')).toMatch(/^HTTP\/1\.1 403 /);
     expect(await upgrade(`Cookie: skerry_link=${sign({ inSeconds: -1 })}\r\n`)).toMatch(/^HTTP\/1\.1 403 /);
     expect(await upgrade(`${cookie}Origin: ${page}\r\n`)).toMatch(/^HTTP\/1\.1 403 /);
+    expect(await upgrade(cookie)).toMatch(/^HTTP\/1\.1 403 /);
     expect(seen).toEqual([]);
     expect(await upgrade(`${cookie}Origin: http://${host(8000)}\r\n`)).toMatch(/^HTTP\/1\.1 101 /);
     expect(seen[0]?.headers.cookie).toBeUndefined();

@@ -102,6 +102,8 @@ export const readCookies = (request: IncomingMessage, port: PrivatePort): PortCo
 const isOfSameOrigin = ({ headers, method }: IncomingMessage): boolean => {
   const { origin, host } = headers;
   if (origin !== undefined && !isOriginOf(origin, host ?? '')) return false;
+  // Browsers send the origin of each WebSocket, some of them nothing else of where it comes from.
+  if (origin === undefined && headers.upgrade !== undefined) return false;
   const site = headers['sec-fetch-site'];
   if (site !== 'same-site' && site !== 'cross-site') return true;
   const isOpened = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';

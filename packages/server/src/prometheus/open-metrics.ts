@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIP } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isLoopback } from '@skerry/contract/counted-address';
-import { toHostname } from '@skerry/contract/hostname';
 import { createQuietLog } from '@skerry/contract/quiet-log';
 import { boundStrangers } from '@skerry/contract/strangers';
 import type { Log } from '@skerry/platform';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { hasOwnName } from '../own-name.ts';
 import { UserError } from '../user-error.ts';
 
 /** Where metrics are served. */
@@ -65,7 +64,7 @@ export async function openMetrics(listen: MetricsListen, log: Pick<Log, 'info' |
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method, url } = request;
-    if (!isOwnName(request)) return refuse(response, 421, 'use an IP address or localhost in the URL');
+    if (!hasOwnName(request)) return refuse(response, 421, 'use an IP address or localhost in the URL');
     if (url?.split('?')[0] !== PATH) return refuse(response, 404, `metrics are at ${PATH}`);
     if (method !== 'GET' && method !== 'HEAD') return refuse(response, 405, 'GET is needed');
     // Those who ask at the same time get the same answer.
@@ -116,16 +115,6 @@ export async function openMetrics(listen: MetricsListen, log: Pick<Log, 'info' |
     },
   };
 }
-
-/**
- * Whether a request over loopback names this host itself: a page in a browser on this host can have its own name point to it. On other
- * addresses administrators choose the names.
- */
-const isOwnName = ({ headers, socket }: IncomingMessage): boolean => {
-  if (!isLoopback(socket.remoteAddress ?? '')) return true;
-  const name = toHostname(headers.host ?? '');
-  return name === '' || name === 'localhost' || isIP(name) !== 0;
-};
 
 const formatHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 

@@ -23,6 +23,7 @@ import { identifyProcess, type ProcessIdentity } from '@skerry/runtime';
 import { removeServerAddress, type ServerAddress, writeServerAddress } from '../data-folder/data-folder.ts';
 import { openStore } from '../database/database.ts';
 import { openAccess } from '../log/access/open-access.ts';
+import { createNameCheck, hasOwnName } from '../own-name.ts';
 import type { Metrics, MetricsListen } from '../prometheus/open-metrics.ts';
 import { UserError } from '../user-error.ts';
 import { createInFlight, passDraining } from './draining.ts';
@@ -136,6 +137,7 @@ export async function serve(
     await ready;
     const isForSandbox = edge.isSandboxRequest(request);
     if (isForSandbox) edge.handle(request, response);
+    else if (!hasOwnName(request, isKnownName)) refuseForeignName(response);
     else platform.routing(request, response);
   };
   server.on('request', (request, response) => void route(request, response));
@@ -146,6 +148,7 @@ export async function serve(
   const { port } = listener.address() as AddressInfo;
   const domain = options.domain ?? `${publicHost}:${port}`;
   const probes = createProbes({ domain, sharedHosts });
+  const isKnownName = createNameCheck({ domains: [domain, publicHost], sharedHosts });
   if (options.httpRedirectPort !== undefined) {
     const { openHttpRedirect } = await import('./tls/http-redirect.ts');
     const at = { host, port: options.httpRedirectPort };
@@ -247,6 +250,13 @@ const toSecureUrls = (domain: string) =>
   /^localhost(?::|$)/.test(domain)
     ? { apiUrl: `https://${domain}`, sandboxUrl: `https://${domain}` }
     : { apiUrl: `https://api.${domain}`, sandboxUrl: `https://sandbox.${domain}` };
+
+/** Answers as the edge does to a request for a sandbox by such a name. */
+const refuseForeignName = (response: ServerResponse): void => {
+  const message =
+    'the host name is not one of this server: use localhost or an address, or name it by --domain or --shared-host';
+  response.writeHead(400, { 'content-type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
+};
 
 function isAnyOrLoopback(host: string): boolean {
   return ['0.0.0.0', '::', '127.0.0.1', '::1', 'localhost'].includes(host);

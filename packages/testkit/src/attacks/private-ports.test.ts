@@ -109,6 +109,7 @@ attackFromOutside(
     for (const [headers, method] of requests)
       expect((await open({ cookie, ...headers }, { method })).status).toBe(403);
     expect(await upgrade({ Cookie: cookie, Origin: page })).toContain(' 403 ');
+    expect(await upgrade({ Cookie: cookie })).toContain(' 403 ');
   },
 );
 
