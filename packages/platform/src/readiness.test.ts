@@ -8,7 +8,7 @@ import { createManualClock } from './testing/manual-clock.ts';
 const none = async () => undefined;
 const never = () => new Promise<never>(() => {});
 
-it('asks once a second, whoever probes', async () => {
+it('asks for the parts once a second, for all probes together', async () => {
   const { clock, advance } = createManualClock();
   let asked = 0;
   const store = {

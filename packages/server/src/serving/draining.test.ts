@@ -70,3 +70,18 @@ it('ends after its time, or when it is hurried', async () => {
   await none.done;
   expect(none.lines).toEqual([]);
 });
+
+it('ends, and says why, when the builds in progress cannot be known', async () => {
+  const unknown = 'the builds in progress are unknown, and the server does not wait for them';
+  const inFlight = createInFlight();
+  const request = new EventEmitter();
+  inFlight.begin(request);
+  const failing = drain({ inFlight, settleBuilds: () => Promise.reject(new Error('no database')) });
+  await new Promise((resolve) => setImmediate(resolve));
+  request.emit('close');
+  await failing.done;
+  expect(failing.lines).toEqual([begins, unknown, cut]);
+  const none = drain({ settleBuilds: () => Promise.reject(new Error('no database')), ms: 0 });
+  await none.done;
+  expect(none.lines).toEqual([unknown]);
+});

@@ -54,7 +54,9 @@ export async function passDraining({
     } while (inFlight.count > 0);
     isIdle = true;
   };
-  const settled = settle();
+  const settled = settle().catch((error: unknown) =>
+    log.warn('the builds in progress are unknown, and the server does not wait for them', { error }),
+  );
   await new Promise((resolve) => setImmediate(resolve));
   if (isIdle || ms === 0) return;
   log.info('the server drains before it ends: a second signal ends it at once', {
