@@ -23,6 +23,8 @@ export type SandboxErrorCode =
 export interface SandboxErrorOptions {
   cause?: unknown;
   requestId?: string | undefined;
+  /** Kept by `RateLimitError` alone. */
+  retryAfterMs?: number | undefined;
 }
 
 /**
@@ -94,6 +96,13 @@ export class MemoryNotKeptError extends SandboxError {
 /** Too many requests, or too many sandboxes at once. */
 export class RateLimitError extends SandboxError {
   override readonly name: string = 'RateLimitError';
+  /** The time after which the service expects that the call can succeed. Absent when it does not say. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: SandboxErrorCode, message: string, options: SandboxErrorOptions = {}) {
+    super(code, message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
 }
 
 /** A request or a command exceeded its timeout. */

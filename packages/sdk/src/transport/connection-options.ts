@@ -22,6 +22,12 @@ export interface ConnectionOptions extends CallOptions {
    * only if the sandboxes' host names cannot be resolved. Host names and signed URLs do not depend on it.
    */
   sandboxUrl?: string | undefined;
+  /**
+   * How long one call of the API waits in all, in milliseconds, before it repeats a request that the service has refused with 429 and a
+   * `Retry-After`. A refusal that asks for more rejects at once, with `RateLimitError`. Default 10 000; 0 never waits. The wait ends
+   * with the signal of the call, and counts towards `requestTimeoutMs`.
+   */
+  maxRetryWaitMs?: number | undefined;
   /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
   /** Sent with every request, to the API and to sandboxes. */

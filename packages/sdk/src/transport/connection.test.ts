@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { AuthenticationError } from '../errors.ts';
-import { createConnection, resolveAddresses } from './connection.ts';
+import { callApi, createConnection, resolveAddresses } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -34,6 +35,30 @@ it('prefers options, then SKERRY_*, then E2B_*, and treats an empty value as uns
     domain: 'e2b.example',
     sandboxUrl: 'http://option:1',
   });
+});
+
+it('reports a 429 that asks for half a minute at once, and waits for it where that is allowed', async () => {
+  const sent: number[] = [];
+  const fetch = async () => {
+    sent.push(Date.now());
+    return new Response('{"code":429,"message":"full"}', {
+      status: 429,
+      headers: { 'retry-after': '30', 'content-type': 'application/json' },
+    });
+  };
+  const options = { apiKey: 'e2b_00', apiUrl: 'http://box:4000', fetch };
+  const list = (more: ConnectionOptions, signal?: AbortSignal) =>
+    callApi(createConnection({ ...options, ...more }), { signal }, (api, signal) =>
+      api.GET('/v2/sandboxes', { signal }),
+    );
+  await expect(list({})).rejects.toMatchObject({ code: 'resource_exhausted', retryAfterMs: 30_000 });
+  expect(sent).toHaveLength(1);
+  const controller = new AbortController();
+  const waiting = list({ maxRetryWaitMs: 30_000 }, controller.signal).catch((error: unknown) => error);
+  await expect.poll(() => sent.length).toBe(2);
+  setTimeout(() => controller.abort(), 20);
+  expect(await waiting).toMatchObject({ code: 'canceled' });
+  expect(sent).toHaveLength(2);
 });
 
 it('throws without an API key, before it sends a request', () => {

@@ -20,6 +20,7 @@ export interface Connection {
 
 const defaultDomain = 'localhost:4000';
 const defaultRequestTimeoutMs = 60_000;
+const defaultMaxRetryWaitMs = 10_000;
 
 /**
  * Resolves the settings and creates the client of the platform API. Throws `unauthenticated` when there is no API key.
@@ -30,6 +31,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     throw toSandboxError('unauthenticated', 'no API key: pass apiKey or set SKERRY_API_KEY');
   }
   const requestTimeoutMs = options.requestTimeoutMs ?? defaultRequestTimeoutMs;
+  const maxRetryWaitMs = options.maxRetryWaitMs ?? defaultMaxRetryWaitMs;
   const headers = options.headers ?? {};
   const addresses = resolveAddresses(options);
   return {
@@ -41,7 +43,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       baseUrl: addresses.apiUrl,
       apiKey,
       headers,
-      fetch: createRetryingFetch({ fetch: options.fetch, requestTimeoutMs }),
+      fetch: createRetryingFetch({ fetch: options.fetch, requestTimeoutMs, maxRetryWaitMs }),
     }),
   };
 }

@@ -32,6 +32,12 @@ it.each([
   expect(error).toMatchObject({ code, retryable, message: 'why', requestId: 'r1', name: type.name });
 });
 
+it('has the time of Retry-After in the error of a limit', () => {
+  const answer = { status: 429, headers: new Headers({ 'retry-after': '30' }), body: undefined };
+  expect(fromResponse(answer)).toMatchObject({ code: 'resource_exhausted', retryAfterMs: 30_000 });
+  expect(fromResponse({ ...answer, headers: new Headers() })).toMatchObject({ retryAfterMs: undefined });
+});
+
 it('distinguishes the 502 of the edge, which names the sandbox, from one of a proxy whose service is down', () => {
   const headers = new Headers();
   const body = { code: 502, message: 'The sandbox was not found', sandboxId: 'i1' };

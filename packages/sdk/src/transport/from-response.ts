@@ -5,6 +5,7 @@ import {
   type SandboxErrorCode,
   toSandboxError,
 } from '../errors.ts';
+import { parseRetryAfter } from './retrying-fetch.ts';
 
 const codes: Record<number, SandboxErrorCode> = {
   400: 'invalid_argument',
@@ -40,7 +41,8 @@ export function fromResponse({ status, headers, body, cause }: HttpAnswer): Sand
   const code = status === 502 ? toGatewayCode(body) : (codes[status] ?? toCodeOfClass(status));
   const message =
     toRedirect(status, headers) ?? readString(body, 'message') ?? (readText(body) || `HTTP ${status}`);
-  const options = { cause, requestId: headers.get('x-request-id') ?? undefined };
+  const retryAfterMs = parseRetryAfter(headers.get('retry-after'));
+  const options = { cause, requestId: headers.get('x-request-id') ?? undefined, retryAfterMs };
   const obstacle = readObstacle(body);
   return obstacle === undefined
     ? toSandboxError(code, message, options)

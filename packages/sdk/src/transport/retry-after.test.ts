@@ -15,7 +15,12 @@ afterEach(() => {
  */
 const send = (
   values: (string | null)[],
-  { requestTimeoutMs = 60_000, onResponse = (): void => {}, signal = new AbortController().signal } = {},
+  {
+    requestTimeoutMs = 60_000,
+    maxRetryWaitMs = Infinity,
+    onResponse = (): void => {},
+    signal = new AbortController().signal,
+  } = {},
 ) => {
   const startMs = Date.now();
   const sent: { at: number; request: Request }[] = [];
@@ -35,7 +40,7 @@ const send = (
     return new Response(toBody(), { status: 429, headers: value === null ? {} : { 'retry-after': value } });
   };
   const request = new Request('http://platform.test/', { method: 'POST', body: 'payload', signal });
-  const result = createRetryingFetch({ fetch, requestTimeoutMs })(request);
+  const result = createRetryingFetch({ fetch, requestTimeoutMs, maxRetryWaitMs })(request);
   const outcome = result.then(
     ({ status }) => status,
     (error: unknown) => error,
@@ -63,6 +68,20 @@ it('waits for less than the request timeout in all, so that the last 429 is seen
   expect([await fits.outcome, fits.times()]).toEqual([200, [0, 3_000]]);
   expect([await tooLong.outcome, tooLong.times(), tooLong.cancelled()]).toEqual([429, [0], 0]);
   expect([await together.outcome, together.times()]).toEqual([429, [0, 30_000]]);
+});
+
+it('returns a 429 at once when all waits together would be longer than their limit', async () => {
+  const [fits, tooLong, together, never] = [
+    send(['10'], { maxRetryWaitMs: 10_000 }),
+    send(['11'], { maxRetryWaitMs: 10_000 }),
+    send(['6', '6'], { maxRetryWaitMs: 10_000, requestTimeoutMs: 0 }),
+    send(['1'], { maxRetryWaitMs: 0 }),
+  ];
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect([await fits.outcome, fits.times()]).toEqual([200, [0, 10_000]]);
+  expect([await tooLong.outcome, tooLong.times()]).toEqual([429, [0]]);
+  expect([await together.outcome, together.times()]).toEqual([429, [0, 6_000]]);
+  expect([await never.outcome, never.times()]).toEqual([429, [0]]);
 });
 
 it('waits for any time that a timer can measure when calls have no timeout', async () => {

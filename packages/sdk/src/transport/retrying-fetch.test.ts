@@ -19,7 +19,7 @@ async function serve(retryAfter: (attempt: number) => string | undefined) {
     });
   });
   const send = (requestTimeoutMs: number, signal?: AbortSignal) =>
-    createRetryingFetch({ fetch: undefined, requestTimeoutMs })(
+    createRetryingFetch({ fetch: undefined, requestTimeoutMs, maxRetryWaitMs: 60_000 })(
       new Request(`http://${host}/`, { method: 'POST', body: 'payload', ...(signal ? { signal } : {}) }),
     );
   return { bodies, send };

@@ -10,7 +10,7 @@ const serve = async (status: number) => {
     request.resume().on('end', () => response.writeHead(status, { 'retry-after': '0' }).end());
   });
   const send = (method: string) =>
-    createRetryingFetch({ fetch: undefined, requestTimeoutMs: 60_000 })(
+    createRetryingFetch({ fetch: undefined, requestTimeoutMs: 60_000, maxRetryWaitMs: 0 })(
       new Request(`http://${host}/`, { method, ...(method === 'GET' ? {} : { body: 'payload' }) }),
     );
   return { send, requests: () => requests };
