@@ -57,6 +57,8 @@ export interface SandboxUsage {
   memoryCacheBytes: number;
   diskTotalBytes: number;
   diskUsedBytes: number;
+  /** The processes that the kernel has killed at the memory limit. Absent where the host does not count them. */
+  oomKills?: number;
 }
 
 /** From the least to the most serious. */

@@ -29,6 +29,8 @@ const parseUsage = (body: unknown): SandboxUsage => {
   const given = Object(body) as Record<string, unknown>;
   const wrong = FIELDS.find((name) => typeof given[name] !== 'number');
   if (wrong !== undefined) throw invalid(`${wrong} must be a number`);
+  const { oomKills } = given;
+  if (oomKills !== undefined && !Number.isSafeInteger(oomKills)) throw invalid('oomKills must be an integer');
   return given as unknown as SandboxUsage;
 };
 

@@ -237,6 +237,8 @@ export interface Usage {
   /** What files can still take on its disk or, without a limit of that, on the host's. 0 while it is paused. */
   freeDiskBytes: number;
   processCount: number;
+  /** The processes of the present run that the kernel has killed at the memory limit. Absent where it does not count them. */
+  oomKills?: number;
 }
 
 /** What a pause and a snapshot can keep. */

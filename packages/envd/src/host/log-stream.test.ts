@@ -140,6 +140,26 @@ describe('GET /metrics', () => {
     follower.close();
   });
 
+  it('numbers the kills of the memory limit that the host has counted, at most the last hundred', async () => {
+    const follower = await follow();
+    const kills = async (oomKills: unknown) => {
+      const answer = agent.http({ path: '/metrics' });
+      await untilAsked(follower);
+      expect((await tell({ ...usage, oomKills })).status).toBe(204);
+      const { oom_kills } = (await answer).json as { oom_kills: { seq: number; process: string }[] };
+      return oom_kills;
+    };
+    expect(await kills(0)).toEqual([]);
+    expect(await kills(2)).toEqual([
+      { seq: 1, process: '' },
+      { seq: 2, process: '' },
+    ]);
+    const many = await kills(1_000_000);
+    expect([many.length, many[0]?.seq, many[99]?.seq]).toEqual([100, 999_901, 1_000_000]);
+    expect((await tell({ ...usage, oomKills: '2' })).status).toBe(400);
+    follower.close();
+  });
+
   it('waits for a host that connects later, and answers 503 when none does', async () => {
     const answer = agent.http({ path: '/metrics' });
     const follower = await follow();

@@ -3,6 +3,8 @@ import type { HostUsage } from '../host-usage.ts';
 import { replyJson } from './reply.ts';
 
 const MIB = 2 ** 20;
+/** The maximum of kills in one answer: the last ones. */
+const MAX_KILLS = 100;
 
 /** Answers with the current usage of this sandbox. Throws `unavailable` when the host does not report it. */
 export const replyMetrics = async (res: ServerResponse, usage: HostUsage): Promise<void> => {
@@ -18,5 +20,13 @@ export const replyMetrics = async (res: ServerResponse, usage: HostUsage): Promi
     mem_used_mib: Math.floor(now.memoryUsedBytes / MIB),
     disk_used: now.diskUsedBytes,
     disk_total: now.diskTotalBytes,
+    ...(now.oomKills === undefined ? {} : { oom_kills: toKills(now.oomKills) }),
   });
 };
+
+/** The kernel counts kills in a cgroup and does not say of which processes. */
+const toKills = (count: number): { seq: number; process: string }[] =>
+  Array.from({ length: Math.min(count, MAX_KILLS) }, (_, index) => ({
+    seq: Math.max(0, count - MAX_KILLS) + index + 1,
+    process: '',
+  }));

@@ -18,6 +18,8 @@ export interface Sampler {
    * sandbox does not run; rejects when the runtime cannot measure it.
    */
   measure(id: string): Promise<MetricRow | undefined>;
+  /** The processes that the kernel has killed at the memory limit, as of the last reading; undefined where they are not counted. */
+  oomKills(id: string): number | undefined;
   /** Samples between two moments, both included; the longer that time, the larger the interval. */
   list(id: string, window: { from: number; to: number }): Promise<MetricRow[]>;
   /** The last sample, if there is one. */
@@ -177,6 +179,7 @@ export const createSampler = ({ store, clock, log }: SamplerOptions): Sampler =>
       wheel.cancel(id);
     },
     measure,
+    oomKills: (id) => sampled.get(id)?.reading?.oomKills,
     list: async (id, { from, to }) => {
       await write();
       const { stepMs, grain } = toStep(to - from);

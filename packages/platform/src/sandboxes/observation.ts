@@ -28,7 +28,7 @@ export interface Observation {
 const MIB = 2 ** 20;
 const ANSWER_MS = 5_000;
 
-const toUsage = (metric: MetricRow, row: SandboxRow): SandboxUsage => ({
+const toUsage = (metric: MetricRow, row: SandboxRow, oomKills: number | undefined): SandboxUsage => ({
   timestampMs: metric.at,
   cpuCount: row.cpuCount,
   cpuUsedPct: metric.cpuUsedPct,
@@ -37,6 +37,7 @@ const toUsage = (metric: MetricRow, row: SandboxRow): SandboxUsage => ({
   memoryCacheBytes: metric.cacheBytes,
   diskTotalBytes: row.diskMb * MIB,
   diskUsedBytes: metric.diskBytes,
+  ...(oomKills === undefined ? {} : { oomKills }),
 });
 
 export const createObservation = (options: { store: Store; clock: Clock; log: Log }): Observation => {
@@ -47,7 +48,8 @@ export const createObservation = (options: { store: Store; clock: Clock; log: Lo
       const metric = await sampler.measure(row.id);
       if (metric === undefined) return;
       const signal = AbortSignal.timeout(ANSWER_MS);
-      await postToAgent(instance, { path: controlPaths.usage, body: toUsage(metric, row) }, { signal });
+      const body = toUsage(metric, row, sampler.oomKills(row.id));
+      await postToAgent(instance, { path: controlPaths.usage, body }, { signal });
     },
   });
   return {

@@ -196,6 +196,7 @@ export const toUsageMessage = (usage: Usage): MessageInitShape<typeof wire.GetUs
   diskBytes: toUint64(usage.diskBytes, 'diskBytes'),
   freeDiskBytes: toUint64(usage.freeDiskBytes, 'freeDiskBytes'),
   processCount: toUint64(usage.processCount, 'processCount'),
+  ...(usage.oomKills === undefined ? {} : { oomKills: toUint64(usage.oomKills, 'oomKills') }),
 });
 
 export const parseUsage = (message: wire.GetUsageResponse): Usage => ({
@@ -205,6 +206,7 @@ export const parseUsage = (message: wire.GetUsageResponse): Usage => ({
   diskBytes: Number(message.diskBytes),
   freeDiskBytes: Number(message.freeDiskBytes),
   processCount: Number(message.processCount),
+  ...(message.oomKills === undefined ? {} : { oomKills: Number(message.oomKills) }),
 });
 
 /** Returns the usage of each instance by its birth id. */

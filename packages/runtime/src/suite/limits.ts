@@ -30,6 +30,7 @@ export const limitsSuite = (host: SuiteHost): void => {
 
     it('ends a program that exceeds the memory limit, and not the agent, or the whole sandbox', async () => {
       const instance = await host.create();
+      const { oomKills: before } = await instance.usage();
       const take = runInside(instance, `perl -e 'my $x = "x" x (1 << 30); print length $x'`);
       if (host.traits.endsAtLimit === 'sandbox') {
         await expect(take).rejects.toThrow();
@@ -38,6 +39,8 @@ export const limitsSuite = (host: SuiteHost): void => {
       }
       expect((await take).code).not.toBe(0);
       expect(await isAlive(instance)).toBe(true);
+      const { oomKills } = await instance.usage();
+      if (before !== undefined) expect(oomKills).toBeGreaterThan(before);
     });
 
     it('grants no more processor time than the limit', async () => {

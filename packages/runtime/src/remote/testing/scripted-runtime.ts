@@ -13,6 +13,7 @@ export const used = {
   diskBytes: 4,
   freeDiskBytes: 6,
   processCount: 5,
+  oomKills: 7,
 };
 
 /** What each export of a snapshot resolves with. */

@@ -113,6 +113,7 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
       const processes = read('pids', 'pids.current');
       const memory = read('memory', version2 ? 'memory.current' : 'memory.usage_in_bytes');
       const memoryStat = read('memory', 'memory.stat');
+      const oom = read('memory', version2 ? 'memory.events' : 'memory.oom_control');
       const cpu = read('cpuacct', version2 ? 'cpu.stat' : 'cpuacct.usage');
       const [idle, active] = ['inactive_file', 'active_file'].map((name) =>
         toField(memoryStat, version1 ? `total_${name}` : name),
@@ -122,6 +123,8 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
         memoryBytes: Math.max(0, toNumber(memory) - idle),
         cacheBytes: idle + active,
         processCount: toNumber(processes),
+        // Version 1 counts them since Linux 4.13.
+        ...(oom?.includes('oom_kill ') && { oomKills: toField(oom, 'oom_kill') }),
       };
     },
     freeze: async () => {
