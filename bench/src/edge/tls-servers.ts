@@ -1,11 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { findServerProgram } from '@skerry/platform/server-program';
-import { findFreePort, untilServed } from '@skerry/testkit';
+import { findFreePort, makeSelfSigned, untilServed } from '@skerry/testkit';
 
 /** A proxy with TLS. */
 export interface TlsProxy {
@@ -29,7 +29,8 @@ export async function startTlsServers(resources: AsyncDisposableStack): Promise<
   const folder = mkdtempSync(join(tmpdir(), 'skerry-bench-tls-'));
   resources.defer(() => rmSync(folder, { recursive: true }));
   const certificate = join(folder, 'tls.pem');
-  writeFileSync(certificate, makeCertificate());
+  const { key, cert } = makeSelfSigned('example.test');
+  writeFileSync(certificate, `${key}${cert}`);
   writeFileSync(join(folder, 'large'), '');
   truncateSync(join(folder, 'large'), LARGE_BYTES);
   const [insidePort, nginxPort] = [await findFreePort(), await findFreePort()];
@@ -110,26 +111,6 @@ async function end(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   await once(child, 'exit');
 }
-
-const makeCertificate = (): string =>
-  execFileSync(
-    'openssl',
-    [
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-      ],
-      ...['-subj', '/CN=example.test', '-keyout', '-', '-out', '-'],
-    ],
-    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-  );
 
 /** The processor time that a process has used, in microseconds. */
 export function readProcessorTime(pid: number): number {

@@ -1,5 +1,6 @@
 export type { Cluster } from './cluster/cluster.ts';
 export { type DatabaseCluster, startDatabaseCluster } from './cluster/database-cluster.ts';
+export { makeSelfSigned } from './secure/make-self-signed.ts';
 export { makeTrustedCertificate } from './secure/trusted-certificate.ts';
 export { findFreePort } from './stack/find-free-port.ts';
 export { replaceEdge } from './stack/initialize-agent.ts';

@@ -1,11 +1,28 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { checkCertificate } from './check-certificate.ts';
 
 /** When a certificate is valid, in milliseconds since the epoch. */
 export interface Validity {
   from: number;
   until: number;
+}
+
+/** Orders since the last one that gave a certificate. */
+export interface Attempts {
+  count: number;
+  /** The authority is not asked before that time, in milliseconds since the epoch. */
+  nextAt: number;
 }
 
 /** The folder of an account and its certificates. */
@@ -15,17 +32,26 @@ export interface CertificateFolder {
   readAccountKey(): KeyObject;
   /** Undefined without a certificate for the domain. */
   readValidity(): Validity | undefined;
-  /** Resolves when the file would survive a loss of power. */
+  /**
+   * Replaces key and certificates, and forgets the attempts. The file then survives a loss of power. Throws `AcmeError` for what is no
+   * certificate of the domain, and leaves the file as it is.
+   */
   write(pem: string): void;
+  /** The file of the attempts. Without it the authority may be asked at once. */
+  readonly attemptsFile: string;
+  readAttempts(): Attempts | undefined;
+  writeAttempts(attempts: Attempts): void;
 }
 
 /** Makes the folder, closed to other users, unless it is there. */
 export function openCertificateFolder(folder: string, domain: string): CertificateFolder {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, `${domain}.pem`);
+  const attemptsFile = join(folder, `${domain}.attempts.json`);
   const accountFile = join(folder, 'account.key');
   return {
     file,
+    attemptsFile,
     readAccountKey() {
       const kept = readIfThere(accountFile);
       if (kept !== undefined) return createPrivateKey(kept);
@@ -44,8 +70,27 @@ export function openCertificateFolder(folder: string, domain: string): Certifica
         return undefined;
       }
     },
-    write: (pem) => replaceFile(folder, file, pem),
+    write(pem) {
+      checkCertificate(pem, domain);
+      replaceFile(folder, file, pem);
+      rmSync(attemptsFile, { force: true });
+    },
+    readAttempts: () => parseAttempts(readIfThere(attemptsFile)),
+    writeAttempts: (attempts) => replaceFile(folder, attemptsFile, JSON.stringify(attempts)),
   };
+}
+
+function parseAttempts(text: string | undefined): Attempts | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const { count, nextAt } = JSON.parse(text) as Partial<Attempts>;
+    return Number.isSafeInteger(count) && Number.isSafeInteger(nextAt)
+      ? { count: count as number, nextAt: nextAt as number }
+      : undefined;
+  } catch {
+    // A damaged file must not keep a server from its certificate.
+    return undefined;
+  }
 }
 
 function readIfThere(path: string): string | undefined {

@@ -19,7 +19,8 @@ export interface KeepOptions {
 
 /**
  * Obtains a certificate when the folder has none, and again when two thirds of its life are over. Resolves when there is one; from then on a
- * failure is logged and tried again after a pause that grows. Rejects when the first one cannot be obtained.
+ * failure is logged and tried again after a pause that grows. Rejects when the first one cannot be obtained, and while the pause after an
+ * earlier failure lasts: a process that ends and starts again keeps to it.
  */
 export async function keepCertificate({
   folder,
@@ -28,26 +29,25 @@ export async function keepCertificate({
   signal,
   now = Date.now,
 }: KeepOptions): Promise<void> {
-  let failures = 0;
+  const order = (): Promise<Validity> => renew({ folder, obtain, now });
   let validity = folder.readValidity();
+  let dueAt: number;
   if (validity === undefined) {
+    requireTurn(folder, now());
     log.info('the certificate is obtained from the authority: this takes a minute');
-    validity = await renew({ folder, obtain });
-  }
-  let dueAt = toDue(validity);
+    validity = await order();
+    dueAt = toNext(validity, now());
+  } else dueAt = Math.max(toDue(validity), folder.readAttempts()?.nextAt ?? 0);
 
   const tryAgain = async (): Promise<void> => {
     try {
-      validity = await renew({ folder, obtain });
-      failures = 0;
-      dueAt = toDue(validity);
+      validity = await order();
+      dueAt = toNext(validity, now());
       log.info('the certificate was renewed', { expiresAt: new Date(validity.until).toISOString() });
     } catch (error) {
       if (signal.aborted) return;
-      const asked = error instanceof AcmeError ? (error.retryAfterMs ?? 0) : 0;
-      const pauseMs = Math.max(asked, Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS));
-      failures += 1;
-      dueAt = now() + pauseMs;
+      // On a full disk no pause can be noted.
+      dueAt = Math.max(folder.readAttempts()?.nextAt ?? 0, now() + FIRST_PAUSE_MS);
       const expiresAt = new Date(validity?.until ?? 0).toISOString();
       log.warn('the certificate cannot be renewed', {
         error,
@@ -72,11 +72,40 @@ export async function keepCertificate({
   schedule();
 }
 
-async function renew({ folder, obtain }: Pick<KeepOptions, 'folder' | 'obtain'>): Promise<Validity> {
-  folder.write(await obtain());
+/** Throws while the pause after an earlier failure lasts. */
+function requireTurn({ readAttempts, attemptsFile }: CertificateFolder, now: number): void {
+  const { count, nextAt } = readAttempts() ?? { count: 0, nextAt: 0 };
+  if (nextAt <= now) return;
+  throw new AcmeError(
+    `the authority gave no certificate at ${count === 1 ? 'the last attempt' : `the last ${count} attempts`}, and is not asked again before ${new Date(nextAt).toISOString()}`,
+    { hint: `when you have resolved the cause, remove ${attemptsFile} to ask at once` },
+  );
+}
+
+/** Asks once. The pause is noted first: a process that is killed meanwhile has asked as well. */
+async function renew({
+  folder,
+  obtain,
+  now,
+}: Pick<KeepOptions, 'folder' | 'obtain'> & { now: () => number }): Promise<Validity> {
+  const failures = folder.readAttempts()?.count ?? 0;
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+  const note = (askedMs = 0): void =>
+    folder.writeAttempts({ count: failures + 1, nextAt: now() + Math.max(askedMs, pauseMs) });
+  note();
+  try {
+    folder.write(await obtain());
+  } catch (error) {
+    note(error instanceof AcmeError ? error.retryAfterMs : undefined);
+    throw error;
+  }
   const validity = folder.readValidity();
   if (validity === undefined) throw new AcmeError(`${folder.file} has gone`);
   return validity;
 }
 
 const toDue = ({ from, until }: Validity): number => from + (until - from) * (2 / 3);
+
+/** A certificate that arrives late in its life is not replaced at once, which would go on for ever. */
+const toNext = (validity: Validity, now: number): number =>
+  Math.max(toDue(validity), now + Math.min(FIRST_PAUSE_MS, (validity.until - validity.from) / 3));

@@ -20,6 +20,8 @@ interface Order {
 
 /** How often a state is read when the authority names no time, and for how long in all. */
 const PAUSE_MS = 2_000;
+/** An authority may name no time at all by `Retry-After: 0`, or by a date that is over. */
+const LEAST_PAUSE_MS = 1_000;
 const DEADLINE_MS = 5 * 60_000;
 const REMOVE_MS = 60_000;
 const UNDECIDED: ReadonlySet<string> = new Set(['pending', 'ready', 'processing']);
@@ -111,7 +113,7 @@ async function untilDecided<T extends { status: string }>(
     const answer = await requests.post(action, url);
     const state = answer.json<T>();
     if (!UNDECIDED.has(state.status)) return state;
-    const pauseMs = answer.retryAfterMs ?? PAUSE_MS;
+    const pauseMs = Math.max(answer.retryAfterMs ?? PAUSE_MS, LEAST_PAUSE_MS);
     if (performance.now() + pauseMs > deadline)
       throw new AcmeError(`${action}: the authority has not decided within ${DEADLINE_MS / 60_000} minutes`);
     await delay(pauseMs, undefined, { signal });

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { makeSelfSigned } from './make-self-signed.ts';
 
 export interface TrustedCertificate extends Disposable {
   readonly certFile: string;
@@ -19,29 +19,10 @@ export const makeTrustedCertificate = (hostname: string): TrustedCertificate => 
   const trusted = getCACertificates();
   const [certFile, keyFile] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   const renew = (): void => {
-    const pem = execFileSync(
-      'openssl',
-      [
-        ...[
-          'req',
-          '-x509',
-          '-newkey',
-          'ec',
-          '-pkeyopt',
-          'ec_paramgen_curve:prime256v1',
-          '-nodes',
-          '-days',
-          '2',
-        ],
-        ...['-subj', `/CN=${hostname}`, '-addext', `subjectAltName=DNS:${hostname},DNS:*.${hostname}`],
-        ...['-keyout', '-', '-out', '-'],
-      ],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-    );
-    const at = pem.indexOf('-----BEGIN CERTIFICATE-----');
-    setDefaultCACertificates([...getCACertificates(), pem.slice(at)]);
-    writeFileSync(certFile, pem.slice(at));
-    writeFileSync(keyFile, pem.slice(0, at), { mode: 0o600 });
+    const { key, cert } = makeSelfSigned(hostname);
+    setDefaultCACertificates([...getCACertificates(), cert]);
+    writeFileSync(certFile, cert);
+    writeFileSync(keyFile, key, { mode: 0o600 });
   };
   renew();
   return {

@@ -65,7 +65,7 @@ describe('the port that redirects', () => {
     '.boxes.test',
     '127.0.0.1',
     '',
-  ])('sends nobody to "%s", which it does not serve', async (host) => {
+  ])('answers 421 without a place to a request for "%s", which it does not serve', async (host) => {
     const answer = await ask(host);
     expect(answer).toMatch(/^HTTP\/1\.1 421 /);
     expect(answer.toLowerCase()).not.toContain('location');
