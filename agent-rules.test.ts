@@ -54,6 +54,46 @@ describe('the rules of the agent', () => {
   });
 });
 
+/** The rows of the page that name a test by its file below `packages/` and its title. */
+function listRows(text: string): { row: string; file: string; title: string }[] {
+  return [...text.matchAll(/^\| (.*?) +\|(?:[^|]*\|)? `([\w./-]+)`: (.*?) +\|$/gm)].map(
+    ([, row = '', file = '', title = '']) => ({ row, file, title }),
+  );
+}
+
+/** Whether a source has a test with that title that is run. */
+function hasTest(source: string, title: string): boolean {
+  const at = source.indexOf(title);
+  const its = [...source.matchAll(call)].findLast(({ index }) => index < at);
+  return at !== -1 && its !== undefined && !notRun.test(its[2] ?? '');
+}
+
+describe('the tables of pauses and of the edge', () => {
+  const rows = listRows(readFileSync(page, 'utf8'));
+
+  it('have as many rows as they have lines, each for a case of its own', () => {
+    const lines = readFileSync(page, 'utf8').match(/^\| (?!-)/gm) ?? [];
+    // Two heads.
+    expect(rows).toHaveLength(lines.length - 2);
+    expect(rows.length).toBeGreaterThan(35);
+    expect(new Set(rows.map(({ row }) => row)).size).toBe(rows.length);
+  });
+
+  it('name a test for each row', () => {
+    const missing = rows.filter(
+      ({ file, title }) => !hasTest(readFileSync(join('packages', file), 'utf8'), title),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('take no title of another test, and no skipped test', () => {
+    const source = `it('gets 502', f); it.skip('gets 403', g);`;
+    expect(['gets 502', 'gets 403', 'gets 429'].map((title) => hasTest(source, title))).toEqual([
+      ...[true, false, false],
+    ]);
+  });
+});
+
 describe('the check of the rules', () => {
   it('parses ids of the page and of titles in every form', () => {
     expect(
