@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Forms that a comment must not have, with the advice that the failure prints. */
-const rules: { form: RegExp; advice: string }[] = [
+/** Forms that a comment must not have, above lines of the form `above` or any, with the advice that the failure prints. */
+const rules: { form: RegExp; above?: RegExp; advice: string }[] = [
   {
     form: /^(Of|As|Its|It|They|By|For|With|The same)\b/,
     advice: 'begin with the noun or with a verb ("Returns …"), not with a word that refers to the code',
@@ -12,6 +12,11 @@ const rules: { form: RegExp; advice: string }[] = [
     form: /\b([Ww]hoever|(?<!`)[Nn]obody|[Ss]omebody|[Hh]e|[Hh]is|[Hh]im)\b/,
     advice: 'name the process, caller or user',
   },
+  {
+    form: /\bThrows\b/,
+    above: /^\s*(?:export )?(?:static )?(?:async (?!function\*|\*)|const \w+ = async |.*\): Promise<)/,
+    advice: 'a promise "Rejects with …"',
+  },
   { form: /\b(of no use|so many|takes? no new)\b/, advice: 'write "unused", "the number of", "cordoned"' },
 ];
 
@@ -19,16 +24,20 @@ interface Comment {
   /** From 1. */
   line: number;
   text: string;
+  /** The line below. */
+  below: string;
 }
 
 /** Returns the comments of a source file. Consecutive lines of `//` are one comment. */
 function listComments(source: string): Comment[] {
-  const comments: (Comment & { end: number; joins: boolean })[] = [];
+  const comments: (Omit<Comment, 'below'> & { end: number; joins: boolean })[] = [];
+  const lines = source.split('\n');
   let open = false;
-  for (const [index, content] of source.split('\n').entries()) {
+  for (const [index, content] of lines.entries()) {
     const last = comments.at(-1);
     if (open && last !== undefined) {
       last.text += ` ${(content.split('*/')[0] ?? '').replace(/^\s*\*?/, '').trim()}`;
+      last.end = index;
       open = !content.includes('*/');
       continue;
     }
@@ -44,13 +53,13 @@ function listComments(source: string): Comment[] {
       comments.push({ line: index + 1, text: found.trim(), end: index, joins: whole !== null });
     }
   }
-  return comments.map(({ line, text }) => ({ line, text: text.trim() }));
+  return comments.map(({ line, text, end }) => ({ line, text: text.trim(), below: lines[end + 1] ?? '' }));
 }
 
 /** Returns a line for each comment that breaks a rule, with the rule's advice. */
 function findOffenders(source: string): string[] {
-  return listComments(source).flatMap(({ line, text }) => {
-    const rule = rules.find(({ form }) => form.test(text));
+  return listComments(source).flatMap(({ line, text, below }) => {
+    const rule = rules.find(({ form, above }) => form.test(text) && (above?.test(below) ?? true));
     return rule === undefined ? [] : [`line ${line}: "${text.slice(0, 80)}": ${rule.advice}`];
   });
 }
@@ -69,6 +78,9 @@ describe('comments', () => {
     ['// Ends the process.\n// It has ended.', 0],
     ['// Ends the process.\n\n// It has ended.', 1],
     ['// Ends the process, whoever\n// started it.', 1],
+    ['/**\n * Ends it. Throws an error.\n */\nexport async function end() {}', 1],
+    ['/** Ends it. Throws an error. */\nend(): Promise<void>;', 1],
+    ['/** Ends it. Throws an error. */\nexport function end() {}', 0],
     ['/** Item. */', 0],
     ["const url = 'http://It.example';", 0],
   ])('finds in %j the number of comments that break a rule', (source, count) => {

@@ -12,7 +12,7 @@ export type ServiceVariables = Record<
 
 export interface InstalledService {
   env: ServiceVariables;
-  /** Ends it with its sandboxes, and waits. Throws when `skerry down` fails. */
+  /** Ends it with its sandboxes, and waits. Rejects when `skerry down` fails. */
   down(): Promise<void>;
   /** Kills it when it still runs. */
   kill(): void;

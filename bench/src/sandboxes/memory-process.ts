@@ -16,7 +16,7 @@ while True:
 
 /** A process in a sandbox that fills its memory with unique pages, and counts. */
 export interface MemoryProcess {
-  /** Throws unless exactly this process is in that sandbox and keeps counting. */
+  /** Rejects unless exactly this process is in that sandbox and keeps counting. */
   requireAlive(sandbox: Sandbox): Promise<void>;
 }
 

@@ -67,14 +67,9 @@ export const ensureSecret = (options: { dataDir: string }): Promise<string> =>
  * Resolves with the row of a known key and rejects with `unauthenticated` for a missing, malformed or unknown one. Keys are looked
  * up by their hash, so the time does not reveal the characters of a key; each time, so that a revoked one is refused by every server at once.
  */
-export const createAuthenticate = ({
-  store,
-  clock,
-}: {
-  store: Pick<Store, 'findApiKey' | 'touchApiKey'>;
-  clock: Clock;
-}) => {
-  return async (header: string | string[] | undefined): Promise<ApiKeyRow> => {
+export const createAuthenticate =
+  ({ store, clock }: { store: Pick<Store, 'findApiKey' | 'touchApiKey'>; clock: Clock }) =>
+  async (header: string | string[] | undefined): Promise<ApiKeyRow> => {
     if (header === undefined || header === '') {
       throw new ApiError('unauthenticated', 'the header X-API-Key is missing');
     }
@@ -94,7 +89,6 @@ export const createAuthenticate = ({
       });
     return key;
   };
-};
 
 /** What the caller with a key may see and change. */
 export const toScope = ({ project, readOnly }: Pick<ApiKeyRow, 'project' | 'readOnly'>): Scope => ({

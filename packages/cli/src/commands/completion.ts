@@ -34,10 +34,10 @@ export function addCompletionCommand(program: Command): void {
     const kind = toKind(command);
     const [argument] = command.registeredArguments;
     if (kind === undefined || argument === undefined || argument.argChoices) return;
-    const names = await listNames(kind).catch(() => {
+    const names = await listNames(kind).catch(() =>
       // No server answers: Tab then completes words of the command line alone.
-      return [];
-    });
+      [],
+    );
     tab.commands.get(path)?.argument(
       argument.name(),
       (add) => {

@@ -11,7 +11,7 @@ const NOT_FOUND = 'credentials not found in native keychain';
 const TOKEN_USER = '<token>';
 
 /**
- * Asks `docker-credential-NAME get` on PATH for a registry. Undefined when the helper has none. Throws UserError, which shows
+ * Asks `docker-credential-NAME get` on PATH for a registry. Undefined when the helper has none. Rejects with UserError, which shows
  * nothing of what the helper prints: that may be a secret.
  */
 export async function askCredentialHelper(

@@ -10,7 +10,7 @@ const HUB = 'https://index.docker.io/v1/';
 
 /**
  * The credentials that Docker on this host would use for an image: of a credential helper, and where the configuration names
- * none for the registry, those in `auths`. Undefined without any. Throws UserError, which shows no secret.
+ * none for the registry, those in `auths`. Undefined without any. Rejects with UserError, which shows no secret.
  */
 export async function findDockerCredentials(
   image: string,

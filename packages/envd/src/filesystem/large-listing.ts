@@ -22,7 +22,7 @@ const toJsonPiece = (response: ListDirResponse, { isFirst }: { isFirst: boolean 
 
 /**
  * Makes the answer to ListDir from batches of entries, none of them empty. A large one is encoded batch by batch, so that it
- * takes the memory of its bytes and no long turn; `withLargeListing` then sends those bytes. Throws `resource_exhausted` when it
+ * takes the memory of its bytes and no long turn; `withLargeListing` then sends those bytes. Rejects with `resource_exhausted` when it
  * would be larger than 64 MiB.
  */
 export const answerListing = async (

@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Renames a path in one step (rename(2)), making the destination's parents first. Replaces a file and an empty directory.
- * Throws `not_found` for a missing source and `internal` with the reason for anything else.
+ * Rejects with `not_found` for a missing source and `internal` with the reason for anything else.
  */
 export const move = async (source: string, destination: string, user: User): Promise<void> => {
   try {

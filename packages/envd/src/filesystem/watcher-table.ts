@@ -13,7 +13,7 @@ export interface WatchRequest {
 }
 
 export interface WatcherTable {
-  /** Queues the changes of a directory until `close`. Throws like the calls of the protocol that watch. */
+  /** Queues the changes of a directory until `close`. Rejects like the calls of the protocol that watch. */
   watch(
     path: string,
     request: WatchRequest,

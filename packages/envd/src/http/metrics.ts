@@ -6,7 +6,7 @@ const MIB = 2 ** 20;
 /** The maximum of kills in one answer: the last ones. */
 const MAX_KILLS = 100;
 
-/** Answers with the current usage of this sandbox. Throws `unavailable` when the host does not report it. */
+/** Answers with the current usage of this sandbox. Rejects with `unavailable` when the host does not report it. */
 export const replyMetrics = async (res: ServerResponse, usage: HostUsage): Promise<void> => {
   const now = await usage.ask();
   replyJson(res, 200, {

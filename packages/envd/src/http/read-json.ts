@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { invalid } from '@skerry/contract/error';
 
-/** Reads a body of JSON. Throws `invalid_argument` when it is none or larger than `maxBytes`. */
+/** Reads a body of JSON. Rejects with `invalid_argument` when it is none or larger than `maxBytes`. */
 export const readJson = async (
   req: IncomingMessage,
   { maxBytes }: { maxBytes: number },

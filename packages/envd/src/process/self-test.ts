@@ -16,7 +16,7 @@ const size = { cols: 80, rows: 24 };
 
 /**
  * Starts a harmless program the ways that commands are started: as root, as another user with a supplementary group, and on a
- * terminal. Resolves when all have exited with 0. Throws `internal` with what did not start, or how it ended, at the first that
+ * terminal. Resolves when all have exited with 0. Rejects with `internal` and what did not start, or how it ended, at the first that
  * fails. Writes nothing to the log of the sandbox and enters nothing in its table of processes.
  */
 export const runSelfTest = async ({ cmd = PROGRAM, args = ['--version'] } = {}): Promise<void> => {

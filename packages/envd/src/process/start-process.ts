@@ -55,7 +55,7 @@ const enterFailure = (options: StartOptions, failure: ExecFailure): ProcessEntry
 };
 
 /**
- * Starts a process and enters it in the table. A program that cannot be executed is entered as ended. Throws
+ * Starts a process and enters it in the table. A program that cannot be executed is entered as ended. Rejects with
  * `invalid_argument` for a bad `cwd`, `cmd` or variable name, and `resource_exhausted` when the sandbox has no room for another process.
  */
 export const startProcess = async (options: StartOptions): Promise<ProcessEntry> => {

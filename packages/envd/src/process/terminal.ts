@@ -6,7 +6,7 @@ import type { TerminalSize } from './terminal-size.ts';
 
 /** The master side of the terminal of one process. */
 export interface Terminal {
-  /** Types: resolves when the kernel has taken all bytes, in the order of the calls. Throws `internal` after the end. */
+  /** Types: resolves when the kernel has taken all bytes, in the order of the calls. Rejects with `internal` after the end. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Programs on the terminal get SIGWINCH. Throws `internal` after the end. */
   resize(size: TerminalSize): void;

@@ -5,7 +5,7 @@ import { isErrno } from './errno.ts';
 import type { User } from './users.ts';
 
 /**
- * Creates a directory and its missing parents with mode 0755, owned by the user. Existing ones stay as they are. Throws
+ * Creates a directory and its missing parents with mode 0755, owned by the user. Existing ones stay as they are. Rejects with
  * `internal` when something that is no directory is in the way.
  */
 export const makeDirectories = async (path: string, user: User): Promise<void> => {

@@ -32,7 +32,7 @@ const MAX_DEPTH = 4;
 
 /**
  * Finds the image for this machine in an OCI image layout or in what `docker save` writes: the one with the name or the digest `wanted`,
- * without which it must be the only one. Throws `corrupt` for another content, `registry_refused` when it has no image for this machine,
+ * without which it must be the only one. Rejects with `corrupt` for another content, `registry_refused` when it has no image for this machine,
  * and as `chooseImage`.
  */
 export async function findImage(content: ArchiveContent, wanted?: string): Promise<ArchivedImage> {

@@ -35,12 +35,12 @@ export interface OtherNodes {
   /** The features of the nodes that were read last. */
   features(): Features[];
   /**
-   * The address of the server that owns a node; undefined: it is this one. Throws `unavailable` when no server has the lease, or the one that
+   * The address of the server that owns a node; undefined: it is this one. Rejects with `unavailable` when no server has the lease, or the one that
    * has it cannot be found.
    */
   serverOf(node: string): Promise<string | undefined>;
   /**
-   * The address of the server that builds templates; undefined: it is this one. Throws as `serverOf` does.
+   * The address of the server that builds templates; undefined: it is this one. Rejects as `serverOf` does.
    */
   builder(): Promise<string | undefined>;
 }

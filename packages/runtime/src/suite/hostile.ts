@@ -114,9 +114,11 @@ export const tryHostile = async (
       const succeeded = saw.includes(shown[name] ?? 'through');
       return { name, succeeded, answer: saw.slice(0, 100) };
     });
-    const fromOutside = Object.entries(outside).map(([name, succeeded]) => {
-      return { name, succeeded, answer: succeeded ? 'through' : 'held' };
-    });
+    const fromOutside = Object.entries(outside).map(([name, succeeded]) => ({
+      name,
+      succeeded,
+      answer: succeeded ? 'through' : 'held',
+    }));
     const isSeenOutside = ({ name }: Attempt): boolean => name in outside;
     return [...attempts.filter((attempt) => !isSeenOutside(attempt)), ...fromOutside].sort((one, other) =>
       one.name < other.name ? -1 : 1,

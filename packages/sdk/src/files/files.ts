@@ -63,7 +63,7 @@ export class Files {
 
   /**
    * Reads a whole file: as text, or as `format`. A stream is delivered as it arrives; read it to the end or cancel it.
-   * Throws `NotFoundError`, `InvalidArgumentError` for a directory, and `too_large` for a file of more than `maxBytes`.
+   * Rejects with `NotFoundError`, `InvalidArgumentError` for a directory, and `too_large` for a file of more than `maxBytes`.
    */
   read(path: string, options?: ReadOptions & { format?: 'text' }): Promise<string>;
   read(path: string, options: ReadOptions & { format: 'bytes' }): Promise<OwnBytes>;
@@ -89,7 +89,7 @@ export class Files {
 
   /**
    * Writes one file, or several in parallel. Creates missing parents and replaces existing files. A stream is sent as
-   * it arrives. When one of several fails the others may have been written. Throws `insufficient_storage` when the
+   * it arrives. When one of several fails the others may have been written. Rejects with `insufficient_storage` when the
    * disk is full.
    */
   write(path: string, data: FileData, options?: WriteOptions): Promise<WriteInfo>;
@@ -107,7 +107,7 @@ export class Files {
   /**
    * Joins files in their order into one that replaces `destination` in one step, and then deletes them: use it to write
    * large files in parts, several at a time. The bytes do not leave the sandbox, whose disk holds both for a moment.
-   * Throws `NotFoundError` for a missing source, `InvalidArgumentError` when a source is not a regular file or is the
+   * Rejects with `NotFoundError` for a missing source, `InvalidArgumentError` when a source is not a regular file or is the
    * destination, and `insufficient_storage` when the disk is full; then every file is unchanged.
    */
   compose(
@@ -118,7 +118,7 @@ export class Files {
     return composeFile(this.#agent, sources, destination, options);
   }
 
-  /** Lists a directory, depth first. Throws `NotFoundError`, and `InvalidArgumentError` when it is not a directory. */
+  /** Lists a directory, depth first. Rejects with `NotFoundError`, and `InvalidArgumentError` when it is not a directory. */
   async list(path: string, { depth = 1, ...options }: ListOptions = {}): Promise<EntryInfo[]> {
     const { entries } = await this.#agent.rpc(options, ({ filesystem }, rpc) =>
       filesystem.listDir({ path, depth }, rpc),
@@ -126,7 +126,7 @@ export class Files {
     return entries.map(toEntryInfo);
   }
 
-  /** Returns information about one path, without following a final symbolic link. Throws `NotFoundError`. */
+  /** Returns information about one path, without following a final symbolic link. Rejects with `NotFoundError`. */
   async getInfo(path: string, options: AgentCallOptions = {}): Promise<EntryInfo> {
     const { entry } = await this.#agent.rpc(options, ({ filesystem }, rpc) => filesystem.stat({ path }, rpc));
     return toEntryInfo(requireEntry(entry));
@@ -144,7 +144,7 @@ export class Files {
   }
 
   /**
-   * Creates a directory and its missing parents. Returns false when it exists. Throws `InvalidArgumentError` if a file
+   * Creates a directory and its missing parents. Returns false when it exists. Rejects with `InvalidArgumentError` if a file
    * has that path.
    */
   async makeDir(path: string, options: AgentCallOptions = {}): Promise<boolean> {
@@ -159,7 +159,7 @@ export class Files {
 
   /**
    * Renames a file or directory, creates missing parents of the destination and replaces an existing file.
-   * Throws `NotFoundError`, and `internal` for a directory that is not empty or is on another device.
+   * Rejects with `NotFoundError`, and `internal` for a directory that is not empty or is on another device.
    */
   async move(source: string, destination: string, options: AgentCallOptions = {}): Promise<EntryInfo> {
     const { entry } = await this.#agent.rpc(options, ({ filesystem }, rpc) =>
@@ -175,7 +175,7 @@ export class Files {
 
   /**
    * Watches a directory and resolves when the watch is active: later changes are reported. Aborting `signal`
-   * ends it with `canceled`. Throws `NotFoundError`, and `InvalidArgumentError` when it is not a directory.
+   * ends it with `canceled`. Rejects with `NotFoundError`, and `InvalidArgumentError` when it is not a directory.
    */
   async watchDir(path: string, options: WatchOptions = {}): Promise<WatchHandle> {
     const { recursive = false, includeEntry = false, allowNetworkMounts = false, timeoutMs = 0 } = options;

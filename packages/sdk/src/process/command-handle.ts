@@ -83,7 +83,7 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
   }
 
   /**
-   * Resolves when the command has ended with exit code 0. Throws `CommandExitError` for any other, `timeout` when it
+   * Resolves when the command has ended with exit code 0. Rejects with `CommandExitError` for any other, `timeout` when it
    * exceeded its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it and `canceled` after
    * `disconnect`. After a broken connection the handle reconnects and continues at its offset. It throws
    * `connection_failed` when that does not succeed within about ten seconds, and `OutputLostError` when the sandbox no

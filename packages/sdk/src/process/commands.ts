@@ -102,7 +102,7 @@ export class Commands {
   /**
    * Attaches to a command that runs or has ended less than 30 seconds ago. Its output is delivered from now on, or
    * from `offset`; if some of it is no longer available, `onOutputLost` is called. Aborting `signal` only stops
-   * listening. Throws `NotFoundError`, and with `offset` also `OutputLostError`, and `unimplemented` when the server
+   * listening. Rejects with `NotFoundError`, and with `offset` also `OutputLostError`, and `unimplemented` when the server
    * does not support offsets.
    */
   connect(pid: number, options: AttachOptions = {}): Promise<CommandHandle> {

@@ -60,7 +60,7 @@ export class PtyHandle {
 
   /**
    * Resolves when the program on the terminal has ended, with any exit code: a shell ends with that of its last
-   * command. Throws `timeout` when it exceeded its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it
+   * command. Rejects with `timeout` when it exceeded its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it
    * and `canceled` after `disconnect`. After a broken connection the handle reconnects and continues at its offset. It
    * throws `connection_failed` when that does not succeed within about ten seconds: the terminal may then still exist.
    */
@@ -78,7 +78,7 @@ export class PtyHandle {
     return streamInput(this.#options.agent, { pid: this.pid, kind: 'pty' }, source, options);
   }
 
-  /** Changes its size; programs on it get SIGWINCH. Throws `InvalidArgumentError` for a size of 0. */
+  /** Changes its size; programs on it get SIGWINCH. Rejects with `InvalidArgumentError` for a size of 0. */
   resize(size: PtySize, options: CallOptions = {}): Promise<void> {
     return resizePty(this.#options.agent, this.pid, size, options);
   }

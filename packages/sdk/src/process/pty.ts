@@ -44,7 +44,7 @@ export class Pty {
 
   /**
    * Opens a terminal of this size with a shell on it and resolves when the shell has started. Aborting `signal` kills
-   * it. Throws `InvalidArgumentError` for a size of 0.
+   * it. Rejects with `InvalidArgumentError` for a size of 0.
    */
   create(options: PtyCreateOptions): Promise<PtyHandle> {
     const { cols, rows, command, cwd, envs } = options;
@@ -71,7 +71,7 @@ export class Pty {
 
   /**
    * Attaches to a terminal, in addition to other clients. Its output is delivered from now on; a full-screen program
-   * redraws after a `resize`. Aborting `signal` only stops listening. Throws `NotFoundError`.
+   * redraws after a `resize`. Aborting `signal` only stops listening. Rejects with `NotFoundError`.
    */
   connect(pid: number, options: PtyAttachOptions = {}): Promise<PtyHandle> {
     return this.#follow(options, (opening) =>
@@ -92,7 +92,7 @@ export class Pty {
     return streamInput(this.#agent, { pid, kind: 'pty' }, source, options);
   }
 
-  /** Changes the size of a terminal; programs on it get SIGWINCH. Throws `InvalidArgumentError` for a size of 0. */
+  /** Changes the size of a terminal; programs on it get SIGWINCH. Rejects with `InvalidArgumentError` for a size of 0. */
   resize(pid: number, size: PtySize, options: CallOptions = {}): Promise<void> {
     return resizePty(this.#agent, pid, size, options);
   }

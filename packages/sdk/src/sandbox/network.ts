@@ -36,7 +36,7 @@ export class SandboxNetwork {
 
   /**
    * Replaces all rules of the running sandbox, and those of its create. They hold when this resolves: a TCP connection that they deny is
-   * reset by its next packet. Without lists, everything but private networks is open again. Throws `InvalidArgumentError` for an entry
+   * reset by its next packet. Without lists, everything but private networks is open again. Rejects with `InvalidArgumentError` for an entry
    * that is not an address, and `NotFoundError` while the sandbox is paused.
    */
   async set(rules: NetworkRules, options: CallOptions = {}): Promise<void> {

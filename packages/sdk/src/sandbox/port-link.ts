@@ -13,7 +13,7 @@ const toBytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().enc
 
 /**
  * Signs the host of a private port and a time with the traffic token: who has the result needs no token until then.
- * Throws `invalid_argument`.
+ * Rejects with `invalid_argument`.
  *
  * @internal
  */

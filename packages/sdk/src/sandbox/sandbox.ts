@@ -84,7 +84,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Starts a sandbox and resolves when it is usable. It lives for `timeoutMs`, also while it is in use, and is then
-   * killed or, with `autoPause`, paused. Throws `NotFoundError` for an unknown template and `RateLimitError` when too
+   * killed or, with `autoPause`, paused. Rejects with `NotFoundError` for an unknown template and `RateLimitError` when too
    * many are running.
    */
   static async create(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -94,7 +94,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Connects to an existing sandbox, and resumes it when it is paused. On a running one `timeoutMs` only extends its
-   * life. Throws `NotFoundError`.
+   * life. Rejects with `NotFoundError`.
    */
   static async connect(sandboxId: string, options: ConnectOptions = {}): Promise<Sandbox> {
     const connection = createConnection(options);
@@ -124,7 +124,7 @@ export class Sandbox implements AsyncDisposable {
   /**
    * Writes the sandbox to disk and stops it; when this resolves it is safe there and no longer expires.
    * `Sandbox.connect` resumes it, with the same id, metadata, variables and tokens; connections do not survive. When
-   * this throws, it still runs. Throws `NotFoundError`, `InvalidArgumentError` when the service cannot keep memory,
+   * this rejects, it still runs. Rejects with `NotFoundError`, `InvalidArgumentError` when the service cannot keep memory,
    * and a `SandboxError` of code `conflict` when it is already paused or being resumed.
    */
   pause(options: PauseOptions = {}): Promise<void> {
@@ -141,7 +141,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Captures the sandbox as a template, which outlives it; the sandbox is frozen for a moment and continues. Create
-   * sandboxes from it with `Sandbox.create({ template: snapshotId })`. It is safe on disk when this resolves. Throws
+   * sandboxes from it with `Sandbox.create({ template: snapshotId })`. It is safe on disk when this resolves. Rejects with
    * `NotFoundError`, `InvalidArgumentError` when the service cannot capture memory, and a `SandboxError` of code
    * `conflict` while the sandbox is being paused, resumed or captured.
    */
@@ -169,7 +169,7 @@ export class Sandbox implements AsyncDisposable {
    * with its own id, token and address. The sandbox itself continues; connections to it are reset. Each copy succeeds
    * or fails separately: check each entry. Programs that keep a random generator in their own memory continue from the
    * same state in every copy; random numbers of the kernel differ. With `memory: false` the copies have only the files
-   * and no processes, and connections stay. Throws `NotFoundError`, `InvalidArgumentError` for more copies than the
+   * and no processes, and connections stay. Rejects with `NotFoundError`, `InvalidArgumentError` for more copies than the
    * concurrency limit, and a `SandboxError` of code `conflict` when it is paused, or `unimplemented` when the service
    * cannot capture processes.
    */
@@ -191,7 +191,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Sets the end of the sandbox to `timeoutMs` from now, sooner or later than before. Throws `NotFoundError` when it
+   * Sets the end of the sandbox to `timeoutMs` from now, sooner or later than before. Rejects with `NotFoundError` when it
    * is gone or paused.
    */
   async setTimeout(timeoutMs: number, options: CallOptions = {}): Promise<void> {
@@ -204,7 +204,7 @@ export class Sandbox implements AsyncDisposable {
     );
   }
 
-  /** Returns what the service reports about it now. Throws `NotFoundError`. */
+  /** Returns what the service reports about it now. Rejects with `NotFoundError`. */
   getInfo(options: CallOptions = {}): Promise<SandboxInfo> {
     return getSandboxInfo(this.#connection, this.sandboxId, options);
   }
@@ -221,7 +221,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Returns its log, the newest entry first: starts, pauses and the cause of its end, processes that started and
-   * ended, uploads that failed, and a bounded amount of what the start command and commands in the background have printed. Available for 7 days after its end. Throws `NotFoundError`.
+   * ended, uploads that failed, and a bounded amount of what the start command and commands in the background have printed. Available for 7 days after its end. Rejects with `NotFoundError`.
    */
   getLogs(options: LogsOptions = {}): Promise<LogEntry[]> {
     return getSandboxLogs(this.#connection, this.sandboxId, options);
@@ -237,7 +237,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Returns its usage, oldest first: a sample every 5 seconds, with larger intervals over an hour or more. Available
-   * for 7 days after its end. Throws `NotFoundError`, and `InvalidArgumentError` when `start` is after `end`.
+   * for 7 days after its end. Rejects with `NotFoundError`, and `InvalidArgumentError` when `start` is after `end`.
    */
   getMetrics(options: MetricsOptions = {}): Promise<SandboxMetric[]> {
     return getSandboxMetrics(this.#connection, this.sandboxId, options);
@@ -260,7 +260,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * A URL that opens a private port in a browser. The server answers it with a cookie for that port. Anyone with the URL can open the port
-   * until the URL expires. Throws `InvalidArgumentError` when the ports are public, and for a longer time than a day.
+   * until the URL expires. Rejects with `InvalidArgumentError` when the ports are public, and for a longer time than a day.
    */
   async getPrivateUrl(port: number, { expiresInMs }: PrivateUrlOptions = {}): Promise<string> {
     const url = this.getUrl(port);

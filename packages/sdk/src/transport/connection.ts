@@ -69,7 +69,7 @@ interface ApiAnswer<T> {
   response: Response;
 }
 
-/** Makes one call to the platform API and returns its response. Throws a `SandboxError` for any status but 2xx. */
+/** Makes one call to the platform API and returns its response. Rejects with a `SandboxError` for any status but 2xx. */
 export async function callApi<T>(
   connection: Connection,
   options: CallOptions,

@@ -30,7 +30,7 @@ const maxSilenceMs = 2.5 * 1000 * Number(keepaliveHeader['Keepalive-Ping-Interva
 
 /**
  * Reopens a stream whose connection broke. Gives up after eight attempts in a row, which take nine seconds when no
- * server answers, and at once when the sandbox refuses. Throws `reason` then, `timeout` after the deadline and
+ * server answers, and at once when the sandbox refuses. Rejects with `reason` then, `timeout` after the deadline and
  * `sandbox_unavailable` when the sandbox has ended.
  */
 export async function reconnect<T>(options: ReconnectOptions<T>): Promise<T> {

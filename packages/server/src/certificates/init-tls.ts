@@ -21,7 +21,7 @@ export interface TlsFiles {
 
 /**
  * Writes into a folder, which is made closed to other users: `ca.crt` and `ca.key`, an authority for the domain alone, unless it is there;
- * and `tls.crt` and `tls.key`, for the domain and `*.DOMAIN`. Throws `UserError` for what is no domain, and for a certificate that is there
+ * and `tls.crt` and `tls.key`, for the domain and `*.DOMAIN`. Rejects with `UserError` for what is no domain, and for a certificate that is there
  * unless `renew` is set.
  */
 export async function initTls({

@@ -25,7 +25,7 @@ export interface MadeCertificate {
 /**
  * Writes into a folder, which is made closed to other users: `ca.crt` and `ca.key` unless they are there; a pair for each name,
  * that of `platform` for the platform and each other one for a node; and the pair of the platform when it is missing. Private keys
- * have mode 0600. Throws `UserError` for a wrong name, for a pair that is there unless `renew` is set, and for half an authority;
+ * have mode 0600. Rejects with `UserError` for a wrong name, for a pair that is there unless `renew` is set, and for half an authority;
  * nothing is written then.
  */
 export async function writeCertificates({

@@ -32,7 +32,7 @@ export function readDatabaseFile(path: string): string {
 }
 
 /**
- * Opens the store of a data folder: in PostgreSQL with a URL, else in a file of the folder. Throws when the folder's state is in
+ * Opens the store of a data folder: in PostgreSQL with a URL, else in a file of the folder. Rejects when the folder's state is in
  * the other of the two: sandboxes without a row would be removed.
  */
 export async function openStore(

@@ -27,7 +27,7 @@ export interface DownResult {
 /**
  * Ends the running server of the folder, then every sandbox made from it, with all their traces on this host: first
  * through a helper, if it has any. What then remains, also when no helper can run, is removed as records and the kernel show it. The
- * folder itself stays: base images and the database are kept. Sandboxes on nodes run on. Safe to repeat. Throws for a folder that is not
+ * folder itself stays: base images and the database are kept. Sandboxes on nodes run on. Safe to repeat. Rejects for a folder that is not
  * skerry's, and when a resource cannot be removed, with the remedy.
  */
 export async function takeDown({ dataDir, deadlineMs, say, onHelperLine }: DownOptions): Promise<DownResult> {

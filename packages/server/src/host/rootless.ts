@@ -22,7 +22,7 @@ const toStateDir = (): string =>
  * Does nothing for root, and in the rootless namespace. For an ordinary user it re-executes this command, in this same
  * process, in the user's rootless namespace, which it creates if needed: so it never returns. With `network` it also
  * joins the network namespace; `startsNone` means that the command only ends sandboxes, which needs neither an uplink
- * nor the user's service manager. Throws the remedy where the host does not allow that.
+ * nor the user's service manager. Rejects with the remedy where the host does not allow that.
  */
 export async function enterRootlessNamespace({ network = false, startsNone = false } = {}): Promise<void> {
   if (process.getuid?.() === 0) return;

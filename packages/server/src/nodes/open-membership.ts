@@ -19,7 +19,7 @@ export type MembershipChoice =
     };
 
 /**
- * Opens the membership that the operator has chosen; it connects to nothing before its start. Throws `UserError` for a name that is listed
+ * Opens the membership that the operator has chosen; it connects to nothing before its start. Rejects with `UserError` for a name that is listed
  * twice, and where the client of Kubernetes or its configuration is missing.
  */
 export async function openMembership(

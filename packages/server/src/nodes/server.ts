@@ -156,7 +156,7 @@ const toInstallation = (secret: string): string =>
 const toSigningKey = (secret: string): string =>
   createHash('sha256').update(`manifests of ${secret}`).digest('hex');
 
-/** Throws `UserError` when another server of the database has another secret: tokens of sandboxes would not be valid there. */
+/** Rejects with `UserError` when another server of the database has another secret: tokens of sandboxes would not be valid there. */
 async function requireOneSecret(
   store: Pick<Store, 'takeLease'>,
   { installation, dataDir }: { installation: string; dataDir: string },

@@ -39,9 +39,10 @@ const toAnswer = ({ answer, name, succeeded }: Attempt): string => {
 
 const toRows = (attempts: readonly Attempt[]): Omit<AttackRow, 'place'>[] => {
   const kinds = Map.groupBy(attempts, toKind);
-  return [...kinds].map(([attack, found]) => {
-    return { attack, stoppedBy: [...new Set(found.map(toAnswer))].sort().join(', ') };
-  });
+  return [...kinds].map(([attack, found]) => ({
+    attack,
+    stoppedBy: [...new Set(found.map(toAnswer))].sort().join(', '),
+  }));
 };
 
 atEachLevel(({ level, open, attack }) => {

@@ -33,9 +33,10 @@ export const createAnswerMeter = async ({
   const idle = fork(new URL('idle-server.ts', import.meta.url), [idleSocket]);
   await once(idle, 'message');
   const asked = await Promise.all(
-    [helper, { pid: Number(idle.pid), socket: idleSocket }].map(async ({ pid, socket }) => {
-      return { pid, session: await open(socket) };
-    }),
+    [helper, { pid: Number(idle.pid), socket: idleSocket }].map(async ({ pid, socket }) => ({
+      pid,
+      session: await open(socket),
+    })),
   );
   return {
     during: async (work) => {

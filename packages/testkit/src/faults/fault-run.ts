@@ -45,7 +45,7 @@ const fillWith = (random: () => number, sizeBytes: number): Uint8Array => {
 };
 
 /**
- * Sends output, uploads and downloads of a real sandbox through a proxy that disturbs them, each until it has arrived. Throws
+ * Sends output, uploads and downloads of a real sandbox through a proxy that disturbs them, each until it has arrived. Rejects with
  * when something arrives that is not what was sent, when a failure is not a `SandboxError` or the error of a body that
  * broke, and when something has not arrived after forty attempts.
  */

@@ -99,7 +99,7 @@ export const toWriteError = (error: unknown, path: string): unknown => {
 
 /**
  * Opens a file for an upload and empties it. A new file gets mode 0644 and belongs to the user, missing parents are made;
- * an existing one keeps its mode and owner. Throws `invalid_argument` for a directory or special file, `internal` when a
+ * an existing one keeps its mode and owner. Rejects with `invalid_argument` for a directory or special file, `internal` when a
  * parent is no directory or a link leads into one that is missing, `insufficient_storage` when the disk is full.
  */
 export const openForWriting = async (path: string, user: User): Promise<WritableFile> => {

@@ -25,7 +25,7 @@ const requireRegular = (path: string, stats: Stats): void => {
 };
 
 /**
- * Opens a file for reading, through symbolic links. Throws `not_found`, and `invalid_argument` for anything but a regular
+ * Opens a file for reading, through symbolic links. Rejects with `not_found`, and `invalid_argument` for anything but a regular
  * file. A FIFO is not opened: that would wake a program that waits to write into it. A special file that replaces the path between
  * the check and the open holds no thread either: the open does not wait for another side.
  */

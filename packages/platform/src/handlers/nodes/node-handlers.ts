@@ -18,37 +18,35 @@ export const createNodeHandlers = ({
   nodes,
   nodeEvents,
   drainer,
-}: Context): Pick<PlatformHandlers, NodeRoute> => {
-  return {
-    'GET /skerry/v1/nodes': async () => ({ status: 200, body: (await nodes.list()).map(toNode) }),
-    'DELETE /skerry/v1/nodes/{nodeName}': async ({ params: { nodeName } }) => {
-      await nodes.forget(nodeName, nodeEvents.abandon);
-      return { status: 204 };
-    },
-    'POST /skerry/v1/nodes/{nodeName}/cordon': async ({ params: { nodeName } }) => ({
-      status: 200,
-      body: toNode(await nodes.setCordoned(nodeName, true)),
-    }),
-    'POST /skerry/v1/nodes/{nodeName}/uncordon': async ({ params: { nodeName } }) => ({
-      status: 200,
-      body: toNode(await nodes.setCordoned(nodeName, false)),
-    }),
-    'POST /skerry/v1/nodes/{nodeName}/drain': async ({ params: { nodeName } }) => {
-      const node = toNode(await nodes.setCordoned(nodeName, true));
-      const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', nodes: [nodeName] });
-      const moving =
-        drainer?.advance(
-          nodeName,
-          rows.map(({ id }) => id),
-        ) ?? false;
-      const remaining = rows.map(({ id, state }) => {
-        const problem = drainer?.problemOf(id);
-        return { sandboxID: id, state: toVisible(state), ...(problem !== undefined && { problem }) };
-      });
-      return { status: 200, body: { node, remaining, moving } };
-    },
-  };
-};
+}: Context): Pick<PlatformHandlers, NodeRoute> => ({
+  'GET /skerry/v1/nodes': async () => ({ status: 200, body: (await nodes.list()).map(toNode) }),
+  'DELETE /skerry/v1/nodes/{nodeName}': async ({ params: { nodeName } }) => {
+    await nodes.forget(nodeName, nodeEvents.abandon);
+    return { status: 204 };
+  },
+  'POST /skerry/v1/nodes/{nodeName}/cordon': async ({ params: { nodeName } }) => ({
+    status: 200,
+    body: toNode(await nodes.setCordoned(nodeName, true)),
+  }),
+  'POST /skerry/v1/nodes/{nodeName}/uncordon': async ({ params: { nodeName } }) => ({
+    status: 200,
+    body: toNode(await nodes.setCordoned(nodeName, false)),
+  }),
+  'POST /skerry/v1/nodes/{nodeName}/drain': async ({ params: { nodeName } }) => {
+    const node = toNode(await nodes.setCordoned(nodeName, true));
+    const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', nodes: [nodeName] });
+    const moving =
+      drainer?.advance(
+        nodeName,
+        rows.map(({ id }) => id),
+      ) ?? false;
+    const remaining = rows.map(({ id, state }) => {
+      const problem = drainer?.problemOf(id);
+      return { sandboxID: id, state: toVisible(state), ...(problem !== undefined && { problem }) };
+    });
+    return { status: 200, body: { node, remaining, moving } };
+  },
+});
 
 const toVisible = (state: SandboxState): 'running' | 'paused' =>
   PAUSED_STATES.includes(state) ? 'paused' : 'running';

@@ -25,7 +25,7 @@ export const isOwned = async (
   return (await held.executeTakeFirst()) !== undefined;
 };
 
-/** Throws `unavailable` when the writer may not change what is on that node. */
+/** Rejects with `unavailable` when the writer may not change what is on that node. */
 export const requireOwned = async (
   db: Database,
   node: string | null | undefined,
@@ -35,7 +35,7 @@ export const requireOwned = async (
 };
 
 /**
- * Throws `unavailable` when the writer may not change what is on the node of that sandbox. A sandbox that has no row, or no node,
+ * Rejects with `unavailable` when the writer may not change what is on the node of that sandbox. A sandbox that has no row, or no node,
  * passes.
  */
 export const requireOwnedSandbox = async (db: Database, id: string, writer: Writer): Promise<void> => {

@@ -25,7 +25,7 @@ export interface PreparedCopy extends FilesHash {
 }
 
 /**
- * Finds and hashes the files of a step, as one step or, when ADD finds archives, as several. Throws `invalid_argument`, with the
+ * Finds and hashes the files of a step, as one step or, when ADD finds archives, as several. Rejects with `invalid_argument`, with the
  * line of the Dockerfile if there is one.
  */
 export async function prepareCopy(
@@ -64,7 +64,7 @@ function findParts(step: CopyStep, context: BuildFolder): Part[] {
   ];
 }
 
-/** Finds and hashes what a RUN mounts of the context. Throws as `prepareCopy` does. */
+/** Finds and hashes what a RUN mounts of the context. Rejects as `prepareCopy` does. */
 export async function prepareMount(
   { src, target, line }: { src: string; target: string; line: number | undefined },
   context: BuildFolder,

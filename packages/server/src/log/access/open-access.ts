@@ -5,7 +5,7 @@ import { openAccessSink } from './access-sink.ts';
 
 /**
  * Opens the log of requests, which is written to a file or stdout, to the log of the server at level `debug`, or both. Undefined where
- * neither is wanted. Throws `UserError` for a file that cannot be written.
+ * neither is wanted. Rejects with `UserError` for a file that cannot be written.
  */
 export const openAccess = (
   { accessLog, logsAccess, log }: { accessLog?: string | undefined; logsAccess: boolean; log: Log },

@@ -24,7 +24,7 @@ interface Kept extends Content {
 
 /**
  * Replaces the programs of a cluster by those of another version, one after the other, each ended by SIGTERM, while sandboxes run, and streams through
- * the servers. After each replacement it uses all sandboxes, and makes, pauses, resumes and forks some. Throws with the first thing that is not as
+ * the servers. After each replacement it uses all sandboxes, and makes, pauses, resumes and forks some. Rejects with the first thing that is not as
  * it was.
  */
 export async function runUpgrade({ before, now, first, onProgress }: UpgradeOptions): Promise<void> {

@@ -13,7 +13,7 @@ export const temporaryPath = (folder = '/tmp'): string => posix.join(folder, `.s
 
 /**
  * Runs a program of the sandbox on a path to its end, without limit of time. A relative path begins in the home, as those of files do.
- * Throws `UserError` with what it complained about.
+ * Rejects with a `UserError` that says what it complained about.
  */
 export async function runTool(
   sandbox: Sandbox,
@@ -35,7 +35,7 @@ const FIND_OBSTACLE = `p=$1
 while [ ! -e "$p" ]; do case $p in */*) p=\${p%/*}; p=\${p:-/};; *) p=.;; esac; done
 [ -w "$p" ] || { echo "no right to write to $p: --user root has it" >&2; exit 1; }`;
 
-/** Throws `UserError` when the user may not write the path. The agent writes files for every user, and would not refuse it. */
+/** Rejects with `UserError` when the user may not write the path. The agent writes files for every user, and would not refuse it. */
 export const requireWritable = (sandbox: Sandbox, path: string, options: ToolOptions): Promise<void> =>
   runTool(sandbox, { words: ['sh', '-c', FIND_OBSTACLE, 'sh', path], path }, options);
 

@@ -19,11 +19,9 @@ export interface HostAllowance {
 export const multipathSetting = '/proc/sys/net/mptcp/enabled';
 
 /** Reads the limits that this process can pass on; an OCI runtime that has to exceed them starts nothing. */
-export const readHostAllowance = (): HostAllowance => {
-  return {
-    openFiles: readOpenFilesLimit(),
-    fileMax: Number(readFileSync('/proc/sys/fs/file-max', 'utf8')),
-    oomScore: Math.max(0, Number(readFileSync(oomScorePath, 'utf8'))),
-    hasMultipath: existsSync(multipathSetting),
-  };
-};
+export const readHostAllowance = (): HostAllowance => ({
+  openFiles: readOpenFilesLimit(),
+  fileMax: Number(readFileSync('/proc/sys/fs/file-max', 'utf8')),
+  oomScore: Math.max(0, Number(readFileSync(oomScorePath, 'utf8'))),
+  hasMultipath: existsSync(multipathSetting),
+});

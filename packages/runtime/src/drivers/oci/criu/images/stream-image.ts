@@ -20,7 +20,7 @@ export const readStream = (folder: string, socket: InternetSocket): TcpStream =>
   }
 };
 
-/** Changes numbers in the state of a socket's TCP connection. Throws `internal` as `parseFirst`. */
+/** Changes numbers in the state of a socket's TCP connection. Rejects with `internal` as `parseFirst`. */
 export const changeStream = async (
   folder: string,
   socket: InternetSocket,
