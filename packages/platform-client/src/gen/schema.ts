@@ -2452,6 +2452,7 @@ export interface components {
         SandboxExplanation: {
             /** @description What the service has recorded of it, the oldest first. */
             history: components["schemas"]["LogEntry"][];
+            isolation: components["schemas"]["IsolationLevel"];
             /** @description The node on which it is. Absent if the server makes sandboxes on its own machine. */
             node?: string;
             nodeState?: components["schemas"]["NodeState"];

@@ -287,3 +287,8 @@ export interface SnapshotQuery {
   /** Only rows after this position. */
   after?: { createdAt: number; id: string };
 }
+
+/** How many sandboxes of a level are in a state on a node. */
+export interface SandboxCount extends Pick<SandboxRow, 'node' | 'state' | 'isolation'> {
+  count: number;
+}

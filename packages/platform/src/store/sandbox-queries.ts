@@ -12,11 +12,11 @@ import {
   type NodePlace,
   PLACED_STATES,
   type ResumeReservation,
+  type SandboxCount,
   type SandboxFilter,
   type SandboxQuery,
   type SandboxReservation,
   type SandboxRow,
-  type SandboxState,
   type StateChange,
 } from './rows.ts';
 import type { Database, Schema } from './schema.ts';
@@ -332,14 +332,15 @@ export const createSandboxQueries = (
   },
 
   /** How many sandboxes that have not ended are in each state on each node; null: on no node. */
-  countByState: async (): Promise<{ node: string | null; state: SandboxState; count: number }[]> => {
+  countByState: async (): Promise<SandboxCount[]> => {
     const rows = await db
       .selectFrom('sandboxes')
       .where('state', 'in', ACTIVE_STATES)
-      .groupBy(['node', 'state'])
+      .groupBy(['node', 'state', 'isolation'])
       .orderBy('node')
       .orderBy('state')
-      .select((eb) => ['node', 'state', eb.fn.countAll<number>().as('count')])
+      .orderBy('isolation')
+      .select((eb) => ['node', 'state', 'isolation', eb.fn.countAll<number>().as('count')])
       .execute();
     return rows.map((row) => ({ ...row, count: Number(row.count) }));
   },

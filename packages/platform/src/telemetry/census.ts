@@ -1,12 +1,12 @@
 import type { Hosts } from '../hosts/hosts.ts';
 import type { NodeView } from '../hosts/node-list.ts';
-import type { SandboxState } from '../store/rows.ts';
+import type { SandboxCount } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 
 /** The state of the service at one moment, for operators. */
 export interface Census {
   /** The sandboxes for which this server acts, and how many they are. Without those that have ended. */
-  sandboxes: { node: string | null; state: SandboxState; count: number }[];
+  sandboxes: SandboxCount[];
   /** All nodes, also those of other servers. */
   nodes: (NodeView & { isOwn: boolean })[];
   /** What is paused or captured on nodes, and not in the blob store; undefined without one. */

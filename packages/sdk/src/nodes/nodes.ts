@@ -1,4 +1,5 @@
 import { type LogEntry, toLogEntry } from '../sandbox/sandbox-logs.ts';
+import type { IsolationLevel } from '../sandbox/start-sandbox.ts';
 import { callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 
@@ -57,6 +58,8 @@ export interface RemainingSandbox {
 /** Where a sandbox is or was, and why. */
 export interface SandboxExplanation {
   sandboxId: string;
+  /** What separates it from the kernel of its host. */
+  isolation: IsolationLevel;
   /** Undefined where the server makes sandboxes on its own machine. */
   node: string | undefined;
   nodeState: NodeState | undefined;
@@ -127,8 +130,8 @@ export const nodes = {
         signal,
       }),
     );
-    const { node, nodeState, reason, stored, problem, wakeProblem, history } = data;
-    const where = { node, nodeState, reason, stored, problem, wakeProblem };
+    const { isolation, node, nodeState, reason, stored, problem, wakeProblem, history } = data;
+    const where = { isolation, node, nodeState, reason, stored, problem, wakeProblem };
     return { sandboxId: data.sandboxID, ...where, history: history.map(toLogEntry) };
   },
 

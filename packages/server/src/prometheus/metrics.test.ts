@@ -60,7 +60,10 @@ it('counts operations by their result, and their time in seconds', async () => {
 it('shows what there is at the time of the scrape, and leaves out what cannot be read then', async () => {
   const { metrics, warnings, scrape } = await open();
   let census: () => Promise<Census> = async () => ({
-    sandboxes: [{ node: 'a', state: 'running', count: 2 }],
+    sandboxes: [
+      { node: 'a', state: 'running', isolation: 'container', count: 2 },
+      { node: 'a', state: 'running', isolation: 'gvisor', count: 3 },
+    ],
     nodes: [node],
     missingCopies: 1,
   });
@@ -68,7 +71,8 @@ it('shows what there is at the time of the scrape, and leaves out what cannot be
   expect(await scrape()).toEqual(
     expect.arrayContaining([
       'skerry_edge_open_streams 7',
-      'skerry_sandboxes{state="running",node="a"} 2',
+      'skerry_sandboxes{state="running",isolation="container",node="a"} 2',
+      'skerry_sandboxes{state="running",isolation="gvisor",node="a"} 3',
       'skerry_unstored 1',
       'skerry_node_state{node="a",state="ready"} 1',
       'skerry_node_owned{node="a"} 1',
@@ -81,13 +85,13 @@ it('shows what there is at the time of the scrape, and leaves out what cannot be
     ]),
   );
   census = async () => ({
-    sandboxes: [{ node: null, state: 'paused', count: 1 }],
+    sandboxes: [{ node: null, state: 'paused', isolation: 'container', count: 1 }],
     nodes: [],
     missingCopies: undefined,
   });
   const later = await scrape();
   expect(later.filter((line) => line.startsWith('skerry_sandboxes'))).toEqual([
-    'skerry_sandboxes{state="paused"} 1',
+    'skerry_sandboxes{state="paused",isolation="container"} 1',
   ]);
   expect(later.filter((line) => /^skerry_(node_|unstored)/.test(line))).toEqual([]);
   census = () => Promise.reject(new Error('no database'));

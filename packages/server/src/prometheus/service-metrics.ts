@@ -54,6 +54,7 @@ export function addServiceMetrics({ registry, onScrape }: Metrics): ServiceMetri
   const sandboxes = gauge('skerry_sandboxes', 'Sandboxes for which this server acts, that have not ended.', [
     'node',
     'state',
+    'isolation',
   ]);
   const missingCopies = gauge(
     'skerry_unstored',
@@ -79,8 +80,8 @@ export function addServiceMetrics({ registry, onScrape }: Metrics): ServiceMetri
         sandboxes.reset();
         nodes.reset();
         const found = await census();
-        for (const { node, state, count } of found.sandboxes)
-          sandboxes.set({ state, ...(node !== null && { node }) }, count);
+        for (const { node, state, isolation, count } of found.sandboxes)
+          sandboxes.set({ state, isolation, ...(node !== null && { node }) }, count);
         if (found.missingCopies !== undefined) missingCopies.set(found.missingCopies);
         nodes.set(found.nodes);
       }),

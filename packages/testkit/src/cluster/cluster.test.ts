@@ -139,7 +139,7 @@ describe('a server with two nodes', () => {
     const [server, ...ofNodes] = await Promise.all(['platform', 'a', 'b'].map(cluster.metrics));
     for (const [index, node] of ['a', 'b'].entries()) {
       const own = ofNodes[index];
-      expect(server?.get(`skerry_sandboxes{state="running",node="${node}"}`)).toBe(1);
+      expect(server?.get(`skerry_sandboxes{state="running",isolation="container",node="${node}"}`)).toBe(1);
       expect(server?.get(`skerry_node_state{node="${node}",state="ready"}`)).toBe(1);
       expect(server?.get(`skerry_node_reserved_memory_bytes{node="${node}"}`)).toBe(2 ** 30);
       expect(own?.get('skerry_host_sandboxes{state="running"}')).toBe(1);

@@ -1,7 +1,7 @@
 import { release } from 'node:os';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import operations from '@skerry/contract/operations.json' with { type: 'json' };
-import { Sandbox } from '@skerry/sdk';
+import { nodes, Sandbox } from '@skerry/sdk';
 import { build, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';
@@ -40,6 +40,7 @@ it('runs sandboxes of both levels side by side, and lists the level of each', as
   const { data } = await stack.api.GET('/v2/sandboxes', {});
   const listed = new Map(data?.map(({ sandboxID, isolation }) => [sandboxID, isolation]));
   expect([listed.get(plain.sandboxId), listed.get(guarded.sandboxId)]).toEqual(['container', 'gvisor']);
+  expect(await nodes.explain(guarded.sandboxId, stack.connection)).toMatchObject({ isolation: 'gvisor' });
 });
 
 it('starts the processes of a snapshot at its level alone, and its files at a higher one too', async () => {

@@ -22,11 +22,12 @@ export function explainSandboxCommand(): Command {
 }
 
 const toLines = (explanation: SandboxExplanation): string[] => {
-  const { node, nodeState, reason, stored, problem, wakeProblem, history } = explanation;
+  const { isolation, node, nodeState, reason, stored, problem, wakeProblem, history } = explanation;
   const elsewhere = stored ? 'the blob store, and no node' : 'the machine of the server';
   const where = node === undefined ? elsewhere : `${node}, which is ${nodeState ?? 'forgotten'}`;
   return [
     `where    ${where}`,
+    `level    ${isolation}`,
     ...(node === undefined ? [] : [`why      ${reason ?? 'this is not on record'}`]),
     ...(stored === undefined ? [] : [`stored   ${stored ? 'yes' : `no: ${problem ?? 'not yet'}`}`]),
     ...(wakeProblem === undefined ? [] : [`waking   ${wakeProblem}`]),

@@ -21,7 +21,7 @@ export const createExplainHandler = ({
 }: Context): Pick<PlatformHandlers, 'GET /skerry/v1/sandboxes/{sandboxID}/explanation'> => ({
   'GET /skerry/v1/sandboxes/{sandboxID}/explanation': async ({ params }) => {
     const row = await requireObserved({ store, clock }, parseSandboxId(params));
-    const { id, node: name, state, pausedAt } = row;
+    const { id, node: name, state, pausedAt, isolation } = row;
     const query = { sandboxId: id, logger: PLATFORM_LOGGER, order: 'desc' } as const;
     const entries = await store.listLogEntries({ ...query, limit: MAX_ENTRIES });
     const [placed] = await store.listLogEntries({ ...query, search: PLACED_MESSAGE, limit: 1 });
@@ -30,6 +30,7 @@ export const createExplainHandler = ({
     const wakeProblem = waker.problemOf(row);
     const body: components['schemas']['SandboxExplanation'] = {
       sandboxID: id,
+      isolation,
       ...(name !== null && { node: name }),
       ...(node && { nodeState: node.state }),
       ...(placed?.fields.reason !== undefined && { reason: placed.fields.reason }),

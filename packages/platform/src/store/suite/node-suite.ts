@@ -66,11 +66,11 @@ export const describeNodes = (
       expect(await ask().reserveResume('i1', resume)).toBe('reserved');
     });
 
-    it('are counted with their sandboxes by state, and those on no node apart, without ended ones', async () => {
+    it('are counted with their sandboxes by state and level, and those on no node apart, without ended ones', async () => {
       await reserve('i1', 'a');
       await reserve('i2', 'a');
       await reserve('i3', 'b');
-      await ask().reserveSandbox(sandbox('i4'), { maxActive: 100 });
+      await ask().reserveSandbox({ ...sandbox('i4'), isolation: 'gvisor' }, { maxActive: 100 });
       for (const id of ['i1', 'i2', 'i3']) await move(id, 'running');
       await move('i2', 'paused');
       await move('i3', 'ended');
@@ -78,9 +78,9 @@ export const describeNodes = (
       expect(counts).toHaveLength(3);
       expect(counts).toEqual(
         expect.arrayContaining([
-          { node: 'a', state: 'running', count: 1 },
-          { node: 'a', state: 'paused', count: 1 },
-          { node: null, state: 'starting', count: 1 },
+          { node: 'a', state: 'running', isolation: 'container', count: 1 },
+          { node: 'a', state: 'paused', isolation: 'container', count: 1 },
+          { node: null, state: 'starting', isolation: 'gvisor', count: 1 },
         ]),
       );
     });

@@ -11,7 +11,9 @@ afterAll(() => cluster?.close());
 
 const waitingOn = async (node: string): Promise<number> =>
   ((await cluster.metrics(node)).get('skerry_host_sandboxes{state="running"}') ?? 0) -
-  ((await cluster.metrics('platform')).get(`skerry_sandboxes{state="running",node="${node}"}`) ?? 0);
+  ((await cluster.metrics('platform')).get(
+    `skerry_sandboxes{state="running",isolation="container",node="${node}"}`,
+  ) ?? 0);
 const untilWaiting = (): Promise<void> =>
   expect.poll(() => Promise.all(['a', 'b'].map(waitingOn))).toEqual([1, 1]);
 const hits = async (): Promise<number> =>
