@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import { EDGE_ACCESS } from '@skerry/contract/agent-access';
 import { notePassed } from '@skerry/contract/passing-buffers';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
+import { beginSpanFor } from '@skerry/contract/tracing';
 import { type CheckedRequest, notForAgent } from './agent-access.ts';
 import { type Client, reset, streamOf } from './client.ts';
 import { hasBody, isChunked, toForwardedHeaders, toForwardedTrailers, toHead } from './headers.ts';
@@ -51,6 +52,10 @@ const maxInterimAnswers = 100;
  */
 export const forward = (exchange: Exchange): void => {
   const { request, response, client, target, run, checked, passed } = exchange;
+  const span = beginSpanFor(request, () => ({
+    name: `${checked === undefined ? 'port' : 'agent'} ${request.method}`,
+    attributes: { 'server.port': target.port },
+  }));
   const upstream = httpRequest({
     agent: run.agent,
     // Identifies connections in the HTTP agent; it is not resolved.
@@ -58,7 +63,7 @@ export const forward = (exchange: Exchange): void => {
     port: target.port,
     method: request.method,
     path: checked?.url ?? passed?.url ?? request.url,
-    headers: toRequestHeaders(exchange),
+    headers: toRequestHeaders(exchange, span?.traceparent),
     maxHeaderSize: maxHeaderBytes,
   });
 
@@ -68,6 +73,7 @@ export const forward = (exchange: Exchange): void => {
     // A client that reads slowly has not taken the end yet which the edge has put in the place of the rest.
     if (settled || client.destroyed || response.writableEnded || exchange.waiting.isCompleted) return;
     settled = true;
+    span?.end(error);
     if (answered) reset(client);
     else if (isStale(upstream, request, error)) forward(exchange);
     else exchange.onFailure(error);
@@ -97,6 +103,7 @@ export const forward = (exchange: Exchange): void => {
     else if (answer.statusCode !== 100) passInterim(answer, exchange);
   });
   upstream.on('response', (answer) => {
+    span?.end();
     answer.on('error', fail);
     if (refusesStream(answer, exchange)) {
       fail(new Error('the server inside answered without a change of the protocol'));
@@ -117,6 +124,7 @@ export const forward = (exchange: Exchange): void => {
     }
   });
   upstream.on('upgrade', (answer, socket, head) => {
+    span?.end();
     if (exchange.onUpgrade === undefined) {
       socket.destroy();
       fail(new Error('the server inside upgraded the connection without being asked'));
@@ -130,6 +138,7 @@ export const forward = (exchange: Exchange): void => {
     request.resume();
   });
   response.once('close', () => {
+    span?.end();
     if (!response.writableFinished) upstream.destroy();
   });
 };
@@ -138,14 +147,13 @@ export const forward = (exchange: Exchange): void => {
 const refusesStream = ({ statusCode = 0 }: IncomingMessage, { request, onUpgrade }: Exchange): boolean =>
   onUpgrade !== undefined && streamOf(request) !== undefined && statusCode >= 200 && statusCode < 300;
 
-const toRequestHeaders = ({
-  request,
-  checked,
-  passed,
-  onUpgrade,
-  addsProtocolVersion,
-}: Exchange): string[] => {
-  const headers = toForwardedHeaders(request, checked ? notForAgent : passed?.withheld);
+const toRequestHeaders = (
+  { request, checked, passed, onUpgrade, addsProtocolVersion }: Exchange,
+  traceparent: string | undefined,
+): string[] => {
+  const withheld = checked ? notForAgent : passed?.withheld;
+  const headers = toForwardedHeaders(request, traceparent ? new Set(withheld).add('traceparent') : withheld);
+  if (traceparent !== undefined) headers.push('traceparent', traceparent);
   if (passed !== undefined) headers.push(...passed.added);
   // The log of the agent has this id.
   if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));

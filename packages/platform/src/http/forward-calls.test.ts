@@ -3,8 +3,9 @@ import { type IncomingMessage, request as openRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { ApiError, toApiError, toErrorBody } from '@skerry/contract/error';
+import { setTracer } from '@skerry/contract/tracing';
 import { type FastifyInstance, fastify } from 'fastify';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { type Call, forwardCalls } from './forward-calls.ts';
@@ -53,7 +54,10 @@ const serve = async (name: string, locate: (call: Call) => Promise<string | unde
   });
   server.addContentTypeParser('application/x-tar', (_request, body, done) => done(null, body));
   server.post('/sandboxes/:sandboxID/call', async ({ body, headers }, reply) =>
-    reply.code(201).header('x-made-by', name).send({ body, host: headers.host }),
+    reply
+      .code(201)
+      .header('x-made-by', name)
+      .send({ body, host: headers.host, traceparent: headers.traceparent }),
   );
   server.post('/sandboxes', async ({ headers }) => {
     if (!(peerHeader in headers)) throw new ElsewhereError(other);
@@ -93,6 +97,20 @@ it('makes a call at its owner with the path, headers and body, and returns what 
   expect(calls).toEqual([{ method: 'POST', pattern, params: { sandboxID: 'i1' }, query: { a: 'b' } }]);
   expect((await fetch(`${first}/sandboxes/i1`, { method: 'DELETE' })).status).toBe(204);
   expect((await fetch(`${first}/none`)).status).toBe(404);
+});
+
+it('continues the trace of a call at the other server', async () => {
+  let ended = 0;
+  const end = (): void => {
+    ended += 1;
+  };
+  const span = { traceparent: 'of-the-call', add: () => {}, end };
+  const direct = { inRequest: <T>(_: unknown, __: string, handle: () => T) => handle() };
+  setTracer({ ...direct, beginFor: () => span, begin: () => undefined, inSpan: (_, work) => work() });
+  onTestFinished(() => setTracer(undefined));
+  const first = await serveTwo(async () => other);
+  const made = await post(`${first}/sandboxes/i1/call`, {});
+  expect([((await made.json()) as { traceparent: string }).traceparent, ended]).toEqual(['of-the-call', 1]);
 });
 
 it('passes a body that is no JSON as it arrives', async () => {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { ApiError, isUnavailable } from '@skerry/contract/error';
+import { beginSpanFor } from '@skerry/contract/tracing';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { ElsewhereError } from '../hosts/elsewhere.ts';
@@ -81,8 +82,10 @@ export const forwardCalls = (
     const leave = (): void => left.abort(new Error('the caller disconnected'));
     reply.raw.once('close', leave);
     const cancel = call ? watchOwner(address, call, left) : undefined;
+    const span = beginSpanFor(request.raw, () => ({ name: 'another server' }));
     try {
-      const headers = Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name));
+      const traced = { ...request.headers, ...(span && { traceparent: span.traceparent }) };
+      const headers = Object.entries(traced).filter(([name]) => !hopHeaders.has(name));
       const body = toBody(request.body);
       const response = await peers.send(
         address,
@@ -96,6 +99,7 @@ export const forwardCalls = (
         },
         left.signal,
       );
+      span?.end();
       reply.code(response.statusCode ?? 502);
       for (const [name, value] of Object.entries(response.headers))
         if (value !== undefined && !hopHeaders.has(name)) reply.header(name, value);
@@ -103,6 +107,7 @@ export const forwardCalls = (
       response.resume();
       return await reply.send();
     } catch (cause) {
+      span?.end(cause);
       // 503 means that nothing has changed.
       const mayHaveActed = request.method !== 'GET' && !(cause instanceof UnreachablePeerError);
       throw new ApiError(

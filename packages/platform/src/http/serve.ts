@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError, invalid, notFound, toApiError, toErrorBody, toErrorHeaders } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
+import { inRequestSpan } from '@skerry/contract/tracing';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { allowAnyOrigin } from './cross-origin.ts';
 import { type OperationDescription, readOperation } from './document.ts';
@@ -152,7 +153,8 @@ const mount = (
         headers: request.headers,
         body: request.body ?? undefined,
       });
-      const answer = await handler({ ...parts, context: contexts.get(request), signal: toSignal(reply) });
+      const call = { ...parts, context: contexts.get(request), signal: toSignal(reply) };
+      const answer = await inRequestSpan(request.raw, key, () => handler(call));
       checkResponse?.(answer.status, answer.body);
       for (const [name, value] of Object.entries(answer.headers ?? {})) {
         if (value !== undefined) reply.header(name, value);

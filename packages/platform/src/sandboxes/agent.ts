@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { hashToken } from '@skerry/contract/agent-access';
 import { type AgentInit, type ControlBodies, controlPaths } from '@skerry/contract/agent-control';
+import { inSpan } from '@skerry/contract/tracing';
 import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { NewSandbox } from '../store/rows.ts';
@@ -52,7 +53,17 @@ export const initAgent = (
  * Posts JSON to the agent of a sandbox over its private channel. Resolves when the agent has accepted it; rejects when
  * the channel fails, the agent refuses, or the signal aborts.
  */
-export const postToAgent = async <Path extends keyof ControlBodies>(
+export const postToAgent = <Path extends keyof ControlBodies>(
+  instance: Pick<Instance, 'control'>,
+  message: { path: Path; body: ControlBodies[Path] },
+  options: { signal: AbortSignal },
+): Promise<void> =>
+  inSpan(
+    () => ({ name: `agent POST ${message.path}` }),
+    () => post(instance, message, options),
+  );
+
+const post = async <Path extends keyof ControlBodies>(
   instance: Pick<Instance, 'control'>,
   { path, body }: { path: Path; body: ControlBodies[Path] },
   { signal }: { signal: AbortSignal },

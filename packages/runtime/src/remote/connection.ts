@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { traceCalls } from './trace-calls.ts';
 
 export interface Connection {
   /** Pending calls reject when the connection ends. */
@@ -59,6 +60,7 @@ export async function createConnection(
       readMaxBytes: maxResponseBytes,
       // The other side is on this host or in its network.
       acceptCompression: [],
+      interceptors: [traceCalls],
     }),
     hasEnded: async () => {
       // The first turn may come before the event loop has polled; the second comes after.

@@ -8,6 +8,7 @@ import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { createFailureInterceptor } from './failure-interceptor.ts';
 import { createRuntimeService } from './runtime-service.ts';
 import { toListener } from './to-listener.ts';
+import { sendDurations } from './trace-calls.ts';
 import { createUnderWay } from './under-way.ts';
 
 export interface RuntimeEndpointOptions {
@@ -41,7 +42,7 @@ export function createRuntimeEndpoint(
   const underWay = createUnderWay();
   const closing = new AbortController();
   const router = createConnectRouter({
-    interceptors: [underWay.interceptor, createFailureInterceptor(onError), checkRequests],
+    interceptors: [sendDurations, underWay.interceptor, createFailureInterceptor(onError), checkRequests],
     shutdownSignal: closing.signal,
     readMaxBytes: maxRequestBytes,
     acceptCompression: [],

@@ -55,6 +55,8 @@ export interface ServingOptions extends TlsOptions {
   logsAccess: boolean;
   /** The file of the access log, or `-` for stdout; absent: there is none. */
   accessLog?: string | undefined;
+  /** Where traces are sent, if not where the variables of OpenTelemetry say; absent: nowhere. */
+  traces?: { endpoint: string | undefined } | undefined;
   /** Where metrics are served; absent: nowhere. */
   metricsListen?: MetricsListen | undefined;
   /** How long requests, streams and builds in progress may go on after the order to end. 0: not at all. */
@@ -124,6 +126,13 @@ export async function serve(
   const inFlight = createInFlight();
   const access = openAccess(options, { domain: publicName, sharedHosts });
   cleanup.defer(async () => access?.close());
+  const tracing =
+    options.traces &&
+    (await import('../tracing/open-tracing.ts')).openTracing(
+      { endpoint: options.traces.endpoint, log },
+      { domain: publicName, sharedHosts },
+    );
+  cleanup.defer(async () => tracing?.close());
   let isDraining = false;
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     // A client that keeps its connection would lose it later, in the middle of a request.
@@ -134,6 +143,7 @@ export async function serve(
     inFlight.begin(response);
     // Before the first turn of the event loop, in which the body may come.
     access?.log.begin(request, response);
+    tracing?.beginRequest(request, response);
     await ready;
     const isForSandbox = edge.isSandboxRequest(request);
     if (isForSandbox) edge.handle(request, response);
@@ -217,6 +227,7 @@ export async function serve(
   probes.set(platform.findMissing);
   server.on('upgrade', (request, socket, head) => {
     access?.log.begin(request, socket);
+    tracing?.beginRequest(request, socket);
     guard.beginUpgrade(request);
     inFlight.begin(socket);
     edge.upgrade(request, socket, head);

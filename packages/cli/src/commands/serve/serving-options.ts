@@ -1,6 +1,6 @@
 import type { ServingOptions } from '@skerry/server';
 import { dataFolderDefault, defaultDataFolder } from '@skerry/server/data-folder';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseCount } from '../parse-count.ts';
 import { parseDuration } from '../parse-duration.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
@@ -22,6 +22,7 @@ export interface ServingFlags extends TlsFlags {
   sharedHost: string[];
   drainTimeout: number;
   accessLog?: string;
+  otlpEndpoint?: string;
 }
 
 /** Adds the flags of a command that serves platform and edge, wherever its sandboxes are; `parseSandboxes` knows how many those may be. */
@@ -77,6 +78,11 @@ export const withServingOptions = (
     .option(
       '--access-log <file>',
       'write a line of JSON for each request to that file, or to stdout if it is - (default: none)',
+    )
+    .option(
+      '--otlp-endpoint <url>',
+      'send traces to that OTLP receiver by HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, else none)',
+      parseEndpoint,
     );
 
 /** What those flags mean. Loads the code of databases, and throws as that does. */
@@ -100,7 +106,21 @@ export async function toServingOptions(
     sharedHosts: flags.sharedHost,
     drainMs: flags.drainTimeout * 1_000,
     accessLog: flags.accessLog,
+    traces: toTraces(flags, process.env),
   };
+}
+
+function parseEndpoint(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text;
+  throw new InvalidArgumentError('It must be a URL with http or https, such as http://127.0.0.1:4318.');
+}
+
+/** The variables of OpenTelemetry, as the exporter reads them, say the same as the flag. */
+function toTraces({ otlpEndpoint }: ServingFlags, env: NodeJS.ProcessEnv): ServingOptions['traces'] {
+  const isNamed = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+  const isOff = env.OTEL_SDK_DISABLED === 'true' || env.OTEL_TRACES_EXPORTER === 'none';
+  return otlpEndpoint || (isNamed && !isOff) ? { endpoint: otlpEndpoint } : undefined;
 }
 
 /** Adds the flag of the data folder. */

@@ -77,7 +77,8 @@ export const createAccessLog = (write: (entry: AccessEntry) => void, rules: Host
   };
 };
 
-const toPlace = (
+/** Returns what a request addresses. */
+export const toPlace = (
   { headers }: IncomingMessage,
   rules: HostRules,
 ): Pick<AccessEntry, 'host' | 'sandboxId' | 'port'> => {
@@ -86,6 +87,6 @@ const toPlace = (
   return { host: target.port === agentPort ? 'agent' : 'port', ...target };
 };
 
-/** An upgrade is answered past the response of Node, which then has its status alone. */
-const toStatus = (response: ServerResponse | undefined): { status?: number } =>
+/** Returns the status of an answer. An upgrade is answered past the response of Node, which then has its status alone. */
+export const toStatus = (response: ServerResponse | undefined): { status?: number } =>
   response?.headersSent || response?.statusCode === 101 ? { status: response.statusCode } : {};
