@@ -1,4 +1,4 @@
-// Bundles the command, the servers, the helper and the unpacker into dist/, beside the built agent and the ready-made templates.
+// Bundles the command, the servers, the helper, the unpacker and the gateway into dist/, beside the built agent and the ready-made templates.
 // The dependencies of the published package stay imports. The others are bundled, with their licenses: a command would otherwise
 // read some three hundred files before it begins.
 import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,6 +21,7 @@ const bundle = await rolldown({
     main: join(here, 'src/main.ts'),
     helper: join(here, '../server/src/helper/main.ts'),
     unpacker: join(here, '../server/src/unpacker/main.ts'),
+    egress: join(here, '../server/src/egress/main.ts'),
   },
   platform: 'node',
   plugins: [withoutWebSocket],

@@ -267,6 +267,8 @@ export interface Features extends Kept {
   imageExport: boolean;
   /** Sandboxes can have a network of their own with access to the internet. */
   network: boolean;
+  /** The network of a sandbox can have rules by name. */
+  nameRules: boolean;
   /** The limits of an instance that are enforced. */
   limits: { cpu: boolean; memory: boolean; disk: boolean; processes: boolean };
 }

@@ -6,6 +6,8 @@ export interface Locations {
   helperProgram: string;
   /** Program of the process that unpacks an image. */
   unpackerProgram: string;
+  /** Program of the gateway for rules by name. */
+  gatewayProgram: string;
   /** Folder with the built agent, `main.js` and its chunks. */
   agentBundle: string;
   /** Folder with a folder for each ready-made template, which has its Dockerfile. */
@@ -22,6 +24,7 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
     return {
       helperProgram: join(here, 'helper.js'),
       unpackerProgram: join(here, 'unpacker.js'),
+      gatewayProgram: join(here, 'egress.js'),
       agentBundle: join(here, 'envd'),
       readyMadeTemplates: join(here, 'templates'),
     };
@@ -30,6 +33,7 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
   return {
     helperProgram: join(here, 'helper/main.ts'),
     unpackerProgram: join(here, 'unpacker/main.ts'),
+    gatewayProgram: join(here, 'egress/main.ts'),
     agentBundle: join(packages, 'envd/dist'),
     readyMadeTemplates: join(dirname(packages), 'templates'),
   };

@@ -280,6 +280,7 @@ export interface paths {
          * Replace the network rules
          * @description Takes effect on the running sandbox at once, and survives pause, resume and a restart of the server. Everything is replaced: an absent
          *     key is cleared. A TCP connection that the new rules deny is reset by its next packet; at level gvisor its packets are dropped.
+         *     Connections for a domain that they no longer allow are reset at once, at both levels.
          *     Refused with 404 for a paused sandbox, and with 501 for one of level gvisor that started with no address allowed.
          */
         put: operations["updateSandboxNetwork"];
@@ -2070,8 +2071,10 @@ export interface components {
          */
         NetworkConfig: {
             /**
-             * @description IPv4 addresses and CIDR ranges; at most 256. Domains and `*.domain` are in the protocol, and refused by this server. So are
-             *     IPv6 and ranges that are closed to every sandbox.
+             * @description IPv4 addresses, CIDR ranges and domains; at most 256. `*.domain` allows all names below the domain, at any depth, and
+             *     not the domain itself. A domain needs `0.0.0.0/0` in `denyOut`, or `allow_internet_access: false`. It allows TLS with that server
+             *     name and HTTP with that host, on ports 443 and 80, to an address that DNS has for the name, and looking that name up. Refused are
+             *     domains without root, `*.` with a public suffix, IPv6, and ranges that are closed to every sandbox.
              */
             allowOut?: string[];
             /**
@@ -2081,7 +2084,10 @@ export interface components {
              * @default true
              */
             allowPublicTraffic?: boolean;
-            /** @description IP addresses or CIDR ranges; at most 256. With `0.0.0.0/0` also the name servers are denied unless `allowOut` has them. */
+            /**
+             * @description IP addresses or CIDR ranges; at most 256. With `0.0.0.0/0` also the name servers are denied unless `allowOut` has them; names that it
+             *     has resolve in any case.
+             */
             denyOut?: string[];
             egressProxy?: components["schemas"]["EgressProxy"];
             /** @description Ports on which the sandbox speaks TLS; at most 128, each once. Certificates are not verified. 49983 is refused. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseNewSandbox } from './new-sandbox.ts';
 
 type Body = components['schemas']['NewSandboxV1'];
-const defaults = { timeoutSeconds: 15, secure: true, maxRunMs: 3_600_000 };
+const defaults = { timeoutSeconds: 15, secure: true, maxRunMs: 3_600_000, nameRules: true };
 const parse = (body: Partial<Body>) => parseNewSandbox({ templateID: 'base', ...body }, defaults);
 
 describe('parseNewSandbox', () => {
@@ -74,6 +74,24 @@ describe('parseNewSandbox', () => {
       expect(() => parse(body)).toThrow(`body.${field}`);
     });
   }
+
+  it('takes names to reach where everything else is denied, in either way', () => {
+    const allowOut = ['api.example.com', '*.example.com', '1.1.1.1'];
+    const policy = { allow: allowOut, deny: ['0.0.0.0/0'] };
+    expect(parse({ network: { allowOut, denyOut: ['0.0.0.0/0'] } }).network).toEqual(policy);
+    expect(parse({ network: { allowOut }, allow_internet_access: false }).network).toEqual(policy);
+    const without = { ...defaults, nameRules: false };
+    const body = {
+      templateID: 'base',
+      network: { allowOut: ['1.1.1.1', 'a.example.com'], denyOut: ['0.0.0.0/0'] },
+    };
+    expect(() => parseNewSandbox(body, without)).toThrow('body.network.allowOut[1] is a name');
+  });
+
+  it.each(['*.com', '*.co.uk', '*.github.io'])('refuses %s, below which anyone can have a name', (name) => {
+    const network = { allowOut: [name], denyOut: ['0.0.0.0/0'] };
+    expect(() => parse({ network })).toThrow('body.network.allowOut[0] must be a name below a domain');
+  });
 
   it('parses what expiry keeps, and refuses autoPauseMemory without autoPause', () => {
     expect(parse({ autoPause: true }).autoPause).toBe('memory');

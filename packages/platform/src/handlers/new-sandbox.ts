@@ -15,6 +15,8 @@ export interface NewSandboxDefaults {
   timeoutSeconds: number;
   secure: boolean;
   maxRunMs: number;
+  /** Whether this server has rules by name. */
+  nameRules: boolean;
 }
 
 const isEmpty = (value: object | null | undefined): boolean =>
@@ -77,7 +79,7 @@ type ParsedSandbox = Omit<
  */
 export const parseNewSandbox = (
   body: NewSandbox | NewSandboxV1,
-  { timeoutSeconds, secure, maxRunMs }: NewSandboxDefaults,
+  { timeoutSeconds, secure, maxRunMs, nameRules }: NewSandboxDefaults,
 ): ParsedSandbox => {
   const refused = refusals(body).map((field) => `body.${field}`);
   if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
@@ -91,6 +93,7 @@ export const parseNewSandbox = (
     network: parseOutgoingRules(
       { ...body.network, allow_internet_access: body.allow_internet_access },
       'body.network',
+      { nameRules },
     ),
     ingress: parseIngress(body.network ?? {}, { secure: isSecure }),
     autoPause: parseAutoPause(body),

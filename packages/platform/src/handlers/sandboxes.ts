@@ -49,7 +49,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     body: CreateBody,
     { signal, context: { isForwarded, scope, keyId }, ...defaults }: CreateDefaults,
   ) => {
-    const request = parseNewSandbox(body, { ...defaults, maxRunMs });
+    const request = parseNewSandbox(body, { ...defaults, maxRunMs, nameRules: features.nameRules });
     const origin = await requireTemplateState({ store, scope }, body.templateID);
     const isolation = chooseIsolation(request.isolation, { features, ...origin });
     const kept = keptAt(features, isolation);

@@ -8,7 +8,7 @@ const both = {
 };
 const node = (change: Partial<Features>): Features => ({
   ...{ level: 'container', minimumLevel: 'container', levels: { container: both }, programs: true },
-  ...{ ...both, imageExport: true, network: true },
+  ...{ ...both, imageExport: true, network: true, nameRules: true },
   limits: { cpu: true, memory: true, disk: true, processes: true },
   ...change,
 });
@@ -22,4 +22,7 @@ it('a fleet has the strongest default and minimum of its nodes, and the stronges
   nodes.push(node({ level: 'gvisor', minimumLevel: 'gvisor', levels: { gvisor: both } }));
   expect(features).toMatchObject({ level: 'gvisor', minimumLevel: 'gvisor' });
   expect(Object.keys(features.levels)).toEqual(['container', 'gvisor']);
+  expect(features.nameRules).toBe(true);
+  nodes.push(node({ nameRules: false }));
+  expect(features.nameRules).toBe(false);
 });

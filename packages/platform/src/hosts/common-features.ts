@@ -15,6 +15,7 @@ const expected: Features = {
   ...everything,
   imageExport: true,
   network: true,
+  nameRules: true,
   limits: { cpu: true, memory: true, disk: true, processes: true },
 };
 
@@ -47,6 +48,9 @@ export const createCommonFeatures = (all: () => Features[]): Features => {
     },
     get network() {
       return all().every(({ network }) => network);
+    },
+    get nameRules() {
+      return all().every(({ nameRules }) => nameRules);
     },
     get limits() {
       return every(({ limits }) => limits);

@@ -22,6 +22,7 @@ describe('the choice of a driver', () => {
       agentDir: dataDir,
       stateDir: undefined,
       rootless: undefined,
+      gatewayProgram: undefined,
       startsNone: true,
     };
     const { runtime, close } = await openDriver({ name: 'memory' }, environment);

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { RuntimeError } from '../error.ts';
 import { hasInterface, inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
+import type { Gateway } from './gateway/gateway.ts';
 import { ensureHostNetwork } from './host.ts';
 import { toInterfaceIndex } from './interface-index.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from './link.ts';
 import { openRuleSet } from './nftables.ts';
 import { findRecentOnLinkRanges } from './on-link.ts';
-import { isClosedNetwork, type NetworkPolicy } from './policy.ts';
+import { isClosedNetwork, type NetworkPolicy, toNames } from './policy.ts';
 import { findResolvers } from './resolvers.ts';
 import { openRouteSocket, type RouteSocket } from './route-socket.ts';
 import { hostInterface, type SandboxRules, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
@@ -31,6 +32,8 @@ export interface NetworkOptions extends Partial<Surroundings> {
   openAddress?: string;
   /** Where it is closed, the only interface is loopback. */
   policy: NetworkPolicy;
+  /** What decides on names; `unsupported` without it where the policy has some. */
+  gateway?: Gateway | undefined;
   /** The sandbox bypasses the network stack of its namespace, and so the rules there. Default: false. */
   hasOwnStack?: boolean;
   signal?: AbortSignal | undefined;
@@ -58,8 +61,31 @@ export async function attachNetwork(options: NetworkOptions): Promise<void> {
   }
 }
 
+/**
+ * Sets what the sandbox may reach by name, whose link must be there. Without names nothing goes through the gateway any more.
+ * Rejects with `unsupported` where there is none.
+ */
+export async function setNames(options: Omit<NetworkOptions, 'pid'>): Promise<void> {
+  const names = toNames(options.policy);
+  const { host, guest } = toSlotAddresses(options.slot);
+  if (names.length === 0) options.gateway?.remove(host);
+  else {
+    const { resolvers, closedAddresses = [] } = toSandboxRules(options);
+    await requireGateway(options.gateway).set(host, { guest, names, resolvers, closedAddresses });
+  }
+}
+
+const requireGateway = (gateway: Gateway | undefined): Gateway => {
+  if (gateway !== undefined) return gateway;
+  throw new RuntimeError('unsupported', 'this host has no gateway for rules by name');
+};
+
 /** Returns the policy with what differs from host to host: by default the networks and name servers of the host. */
-export const toSandboxRules = ({ policy, resolvers, closedAddresses }: NetworkOptions): SandboxRules => ({
+export const toSandboxRules = ({
+  policy,
+  resolvers,
+  closedAddresses,
+}: Omit<NetworkOptions, 'pid'>): SandboxRules => ({
   policy,
   resolvers: resolvers ?? findResolvers(),
   closedAddresses: closedAddresses ?? findRecentOnLinkRanges(),
@@ -82,6 +108,7 @@ async function connectToHost(
     await Promise.allSettled(made);
     await Promise.all(made);
     throwIfAborted(signal);
+    await setNames(options);
     if (hasOwnStack) await rules.run(toLinkRules(sandboxRules, guestInterface));
     await makeGuestEnd(guest, {
       slot,
@@ -89,6 +116,7 @@ async function connectToHost(
     });
     throwIfAborted(signal);
   } catch (error) {
+    options.gateway?.remove(toSlotAddresses(slot).host);
     await removeLink(host, slot);
     throw error;
   } finally {
@@ -125,7 +153,8 @@ async function makeGuestEnd(
 }
 
 /** Removes the link of a slot from the host, and with it the sandbox's end. Idempotent. */
-export async function detachNetwork(options: { slot: number }): Promise<void> {
+export async function detachNetwork(options: { slot: number; gateway?: Gateway | undefined }): Promise<void> {
+  options.gateway?.remove(toSlotAddresses(options.slot).host);
   if (!hasInterface(hostInterface(options.slot))) return;
   const host = openRouteSocket();
   try {

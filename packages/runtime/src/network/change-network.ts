@@ -1,6 +1,6 @@
 import { RuntimeError } from '../error.ts';
 import { hasInterface, inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
-import { attachNetwork, type NetworkOptions, toSandboxRules } from './attach.ts';
+import { attachNetwork, type NetworkOptions, setNames, toSandboxRules } from './attach.ts';
 import { guestInterface } from './link.ts';
 import { openRuleSet } from './nftables.ts';
 import { isClosedNetwork } from './policy.ts';
@@ -32,6 +32,8 @@ export async function changeNetwork(options: NetworkOptions): Promise<void> {
     const set = inNetworkNamespace(namespace, openRuleSet);
     const rules = toSandboxRules(options);
     try {
+      // The gateway first: it refuses connections for names that the rules of the namespace do not send to it yet.
+      await setNames(options);
       await set.run(
         toGuestRules(rules) + (options.hasOwnStack === true ? toLinkRules(rules, guestInterface) : ''),
       );

@@ -1,17 +1,19 @@
 import { detachNetwork } from './attach.ts';
+import type { Gateway } from './gateway/gateway.ts';
 import { ownsSlot, releaseSlot } from './slots.ts';
 
 /** The owner of the slots, and the folder in which the servers of this host reserve them. */
 interface SlotOwner {
   readonly dataDir: string;
   readonly stateDir: string | undefined;
+  readonly gateway?: Gateway | undefined;
 }
 
 /** Removes the links of those of these slots that the sandbox still has: that cuts it off from the network. */
 export const detachSlots = async (owner: SlotOwner, id: string, slots: readonly number[]): Promise<void> => {
-  const { dataDir, stateDir } = owner;
+  const { dataDir, stateDir, gateway } = owner;
   for (const slot of slots) {
-    if (await ownsSlot({ dataDir, stateDir, id, slot })) await detachNetwork({ slot });
+    if (await ownsSlot({ dataDir, stateDir, id, slot })) await detachNetwork({ slot, gateway });
   }
 };
 
@@ -20,11 +22,11 @@ export const detachSlots = async (owner: SlotOwner, id: string, slots: readonly 
  * to another sandbox by now and is then left alone.
  */
 export const freeSlots = async (owner: SlotOwner, id: string, slots: readonly number[]): Promise<void> => {
-  const { dataDir, stateDir } = owner;
+  const { dataDir, stateDir, gateway } = owner;
   for (const slot of slots) {
     const owned = { dataDir, stateDir, id, slot };
     if (!(await ownsSlot(owned))) continue;
-    await detachNetwork({ slot });
+    await detachNetwork({ slot, gateway });
     await releaseSlot(owned);
   }
 };

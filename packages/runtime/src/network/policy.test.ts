@@ -19,7 +19,14 @@ describe('findPolicyProblem', () => {
 
   it.each([
     '',
-    'a.test',
+    'a b.test',
+    'a..test',
+    '-a.test',
+    '*',
+    'a.*.test',
+    '*.1.1.1',
+    'a.test/8',
+    'b\u00fccher.test',
     '1.1.1',
     '1.1.1.1/33',
     '1.1.1.1/',
@@ -31,6 +38,14 @@ describe('findPolicyProblem', () => {
   ])('refuses "%s", which is neither', (entry) => {
     for (const problem of [find(['1.1.1.1', entry]), find([], ['1.1.1.1', entry])])
       expect(problem).toMatchObject({ index: 1, rule: expect.stringContaining('CIDR') });
+  });
+
+  it('accepts names where everything else is denied, and refuses them elsewhere and in the list of denials', () => {
+    for (const name of ['a.test', '*.a.test', 'A-1.b_c.test', 'localhost', 'xn--bcher-kva.test']) {
+      expect(find([name], ['0.0.0.0/0'])).toBe(undefined);
+      expect(find([name], ['1.1.1.1'])?.rule).toContain('0.0.0.0/0');
+      expect(find([], [name])?.rule).toContain('CIDR');
+    }
   });
 
   it('refuses to allow what is closed to every sandbox', () => {

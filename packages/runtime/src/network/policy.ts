@@ -4,12 +4,12 @@ import { blockedRanges } from './blocked.ts';
 import { isInRange } from './ranges.ts';
 
 /**
- * What a sandbox may reach: addresses and ranges in CIDR notation. `allow` outranks `deny`, and what neither contains is allowed. The
+ * What a sandbox may reach: names, and addresses and ranges in CIDR notation. `allow` outranks `deny`, and what neither contains is allowed. The
  * addresses that are closed on each host stay closed, whatever `allow` contains. Only this folder reads the lists; every other part
  * passes the value on.
  */
 export interface NetworkPolicy {
-  /** IPv4 only. */
+  /** IPv4, and names where `deny` has `0.0.0.0/0`: each exact, or `*.` with a name, for all below that one. */
   readonly allow: readonly string[];
   /** Entries of IPv6 have no effect of their own: all of IPv6 is closed. */
   readonly deny: readonly string[];
@@ -37,7 +37,7 @@ export interface PolicyProblem {
 export const findPolicyProblem = (policy: NetworkPolicy): PolicyProblem | undefined => {
   for (const list of ['allow', 'deny'] as const) {
     for (const [index, entry] of policy[list].entries()) {
-      const rule = index < MAX_NETWORK_ENTRIES ? findBrokenRule(list, entry) : tooMany;
+      const rule = index < MAX_NETWORK_ENTRIES ? findBrokenRule(list, entry, policy) : tooMany;
       if (rule !== undefined) return { list, index, rule };
     }
   }
@@ -60,10 +60,17 @@ const isStrings = (value: unknown): value is string[] =>
 
 const tooMany = `is one more than the ${MAX_NETWORK_ENTRIES} entries that a list may have`;
 
-const findBrokenRule = (list: keyof NetworkPolicy, entry: string): string | undefined => {
+const findBrokenRule = (
+  list: keyof NetworkPolicy,
+  entry: string,
+  { deny }: NetworkPolicy,
+): string | undefined => {
   const family = toFamily(entry);
-  if (family === undefined) return 'must be an IP address or a range in CIDR notation';
-  if (list === 'deny') return undefined;
+  if (list === 'deny')
+    return family === undefined ? 'must be an IP address or a range in CIDR notation' : undefined;
+  if (isName(entry))
+    return deny.includes(EVERYTHING) ? undefined : `is a name, which needs ${EVERYTHING} to be denied`;
+  if (family === undefined) return 'must be an IP address, a range in CIDR notation or a name';
   if (family === 6) return 'must be IPv4: all of IPv6 is closed to sandboxes';
   const range = blockedRanges.find((blocked) => isInRange(entry, blocked));
   return range && `must not be inside ${range}, which is closed to every sandbox`;
@@ -75,6 +82,26 @@ const toFamily = (entry: string): 4 | 6 | undefined => {
   if (family !== 4 && family !== 6) return undefined;
   return Number(bits ?? 0) <= (family === 4 ? 32 : 128) ? family : undefined;
 };
+
+const EVERYTHING = '0.0.0.0/0';
+
+const LABEL = /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/i;
+
+/** Returns whether an entry is a name, or `*.` with a name. One that ends with a number could be an address. */
+const isName = (entry: string): boolean => {
+  const name = entry.startsWith('*.') ? entry.slice(2) : entry;
+  const labels = name.split('.');
+  return (
+    entry.length <= 255 && labels.every((label) => LABEL.test(label)) && !/^\d*$/.test(labels.at(-1) ?? '')
+  );
+};
+
+/** Returns the names that a policy allows. */
+export const toNames = ({ allow }: NetworkPolicy): string[] => allow.filter(isName);
+
+/** Returns the addresses and ranges that a policy allows. */
+export const toAllowedAddresses = ({ allow }: NetworkPolicy): string[] =>
+  allow.filter((entry) => !isName(entry));
 
 /** Returns the IPv4 entries of a list, which are all that a rule for IPv4 can contain. */
 export const toIpv4Entries = (list: readonly string[]): string[] =>

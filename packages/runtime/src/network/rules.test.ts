@@ -127,6 +127,28 @@ describe('the policy of a sandbox', () => {
     expect(of([], ['1.0.0.0/8'])('10.0.0.53', udp)).toBe('accept accept');
   });
 
+  it('marks what its names are decided on by: web ports and the resolvers, but no closed or allowed address', () => {
+    const verdict = of(['api.example.com', '1.1.1.1'], ['0.0.0.0/0']);
+    for (const port of [80, 443]) {
+      expect(verdict('9.9.9.8', { protocol: 'tcp', port })).toBe('mark mark');
+      expect(verdict('9.9.9.8', { protocol: 'tcp', port, state: 'established' })).toBe('mark mark');
+      expect(verdict('1.1.1.1', { protocol: 'tcp', port })).toBe('accept accept');
+      expect(verdict('10.0.0.1', { protocol: 'tcp', port })).toBe('reject drop');
+      expect(verdict('9.9.9.8', { protocol: 'udp', port })).toBe('reject drop');
+    }
+    for (const { to = '', ...packet } of toResolvers) expect(verdict(to, packet)).toBe('mark mark');
+    expect(verdict('8.8.8.8', udp)).toBe('reject drop');
+    expect(verdict('9.9.9.8', { protocol: 'tcp', port: 8443 })).toBe('reject drop');
+  });
+
+  it('marks nothing without names', () => {
+    for (const [allow, deny] of [
+      [[], []],
+      [['1.1.1.1'], ['0.0.0.0/0']],
+    ] as const)
+      expect(toGuestRules({ ...surroundings, policy: { allow, deny } })).not.toContain('dscp');
+  });
+
   it('resets a TCP connection that it no longer allows', () => {
     const verdict = of([], ['1.1.1.1']);
     expect(verdict('1.1.1.1', { protocol: 'tcp', state: 'established' })).toBe('reset drop');
@@ -166,7 +188,10 @@ describe('the rules of the host', () => {
     const { chains } = parseRules(host);
     for (const chain of ['input', 'forward']) expect(chains.get(chain)?.priority).toBeLessThan(0);
     expect(chains.get('prerouting')?.priority).toBe(-300);
-    expect([...chains.values()].map(({ hook }) => hook)).toEqual([...chains.keys()]);
+    const { to_gateway: redirection, not_redirected: rest, ...others } = Object.fromEntries(chains);
+    expect([redirection, rest].map((chain) => chain?.hook)).toEqual(['prerouting', 'prerouting']);
+    expect(redirection?.priority).toBeLessThan(rest?.priority ?? -300);
+    expect(Object.values(others).map(({ hook }) => hook)).toEqual(Object.keys(others));
   });
 
   it('take from a sandbox only IPv4 with its own address, and anything from others', () => {
@@ -196,6 +221,32 @@ describe('the rules of the host', () => {
         expect(through({ ...packet, state, oif: hostInterface(8) })).toBe('drop');
     }
     for (const packet of [...notToResolver, ...toClosed]) expect(through(packet)).toBe('reject');
+  });
+
+  const marked = { ...sandbox, isMarked: true };
+  it('lead what is marked to the gateway, and to no closed address', () => {
+    const first = verdictsOf(host, 'to_gateway', marked);
+    for (const packet of [...toResolvers, ...toPublic]) expect(first(packet)).toBe('redirect');
+    for (const packet of [...notToResolver, ...toClosed])
+      expect(first({ protocol: 'tcp', port: 443, ...packet })).toBe('accept');
+    for (const other of [{ isMarked: false }, { iif: 'eth0' }])
+      for (const packet of [...toResolvers, ...toPublic])
+        expect(first({ ...packet, ...other })).toBe('accept');
+    const into = verdictsOf(host, 'input', { ...marked, to: '10.201.0.29', protocol: 'tcp' });
+    for (const port of [29_053, 29_443])
+      expect([into({ port, isRedirected: true }), into({ port })]).toEqual(['accept', 'drop']);
+    expect(into({ port: 22, isRedirected: true })).toBe('drop');
+  });
+
+  it('forward nothing that is marked, whatever connection it belongs to', () => {
+    const through = verdictsOf(host, 'not_redirected', marked);
+    for (const state of ['new', 'established'] as const) {
+      for (const packet of toPublic) expect(through({ ...packet, state })).toBe('reset');
+      for (const packet of toResolvers) expect(through({ ...packet, state })).toBe('reject');
+    }
+    for (const other of [{ isMarked: false }, { isRedirected: true }, { iif: 'eth0' }])
+      for (const packet of [...toPublic, ...toResolvers])
+        expect(through({ ...packet, ...other })).toBe('accept');
   });
 
   it('let a sandbox reach a listener of "skerry doctor"', () => {

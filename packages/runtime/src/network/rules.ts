@@ -1,6 +1,7 @@
 import { blockedRanges } from './blocked.ts';
 import { readConnectionLimit } from './connection-limit.ts';
-import { type NetworkPolicy, toIpv4Entries } from './policy.ts';
+import { GATEWAY_DSCP, gatewayPorts } from './gateway/ports.ts';
+import { type NetworkPolicy, toAllowedAddresses, toIpv4Entries, toNames } from './policy.ts';
 import { withoutContained } from './ranges.ts';
 import { slotNetwork } from './slots.ts';
 
@@ -28,13 +29,28 @@ export interface SandboxRules extends Surroundings {
 }
 
 /** Returns the sets of a policy, and how a rule matches what it denies: undefined where it denies nothing. */
-const toDenial = ({ allow, deny }: NetworkPolicy): { sets: string; match?: string } => {
-  const ranges = { denied: withoutContained(toIpv4Entries(deny)), allowed: withoutContained(allow) };
+const toDenial = (policy: NetworkPolicy): { sets: string; match?: string } => {
+  const ranges = {
+    denied: withoutContained(toIpv4Entries(policy.deny)),
+    allowed: withoutContained(toAllowedAddresses(policy)),
+  };
   if (ranges.denied.length === 0) return { sets: '' };
   const toSet = (name: keyof typeof ranges): string => `
   set ${name} { type ipv4_addr; flags interval; elements = { ${ranges[name].join(', ')} } }`;
   if (ranges.allowed.length === 0) return { sets: toSet('denied'), match: 'ip daddr @denied' };
   return { sets: toSet('denied') + toSet('allowed'), match: 'ip daddr != @allowed ip daddr @denied' };
+};
+
+/**
+ * Returns the rules that mark what the gateway of names decides on; none where a policy has no names. What goes to allowed addresses takes
+ * the route of the kernel. With its time to live a marked packet ends at the host where that has lost its rules.
+ */
+const toMarks = (policy: NetworkPolicy): string => {
+  if (toNames(policy).length === 0) return '';
+  const elsewhere = toAllowedAddresses(policy).length === 0 ? '' : 'ip daddr != @allowed ';
+  const mark = `ip ttl set 1 ip dscp set ${GATEWAY_DSCP} accept`;
+  return `ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 ${mark}
+    ${elsewhere}ip daddr != @blocked tcp dport { 80, 443 } ${mark}`;
 };
 
 /**
@@ -65,6 +81,7 @@ table inet skerry {${sets(surroundings)}${lists}
     meta nfproto ipv6 drop
     ct state new ct count over ${readConnectionLimit()} drop
     ${openAddress === undefined ? '' : `ip daddr ${openAddress} accept`}
+    ${toMarks(policy)}
     ${denial ? denial.join('\n    ') : ''}
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     ip daddr @blocked reject with icmp type admin-prohibited
@@ -94,6 +111,7 @@ table netdev skerry {${sets(surroundings)}${lists}
     type filter hook egress device "${link}" priority 0; policy drop;
     ether type arp accept
     ether type != ip drop
+    ${toMarks(policy)}
     ${match === undefined ? '' : `${match} drop`}
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     ip daddr @blocked drop
@@ -106,12 +124,27 @@ table netdev skerry {${sets(surroundings)}${lists}
 /**
  * The rules of the host, the same for any number of sandboxes. They repeat the guest's rules, because a sandbox that
  * escapes its own must still reach nothing else, and add what only the host can enforce: each sandbox sends from its
- * own address, and none reaches the host or another sandbox. One transaction replaces all earlier rules.
+ * own address, and none reaches the host or another sandbox. What is marked for the gateway of names is never forwarded, also when it
+ * belongs to a connection that was made before. One transaction replaces all earlier rules.
  */
 export const toHostRules = (surroundings: Surroundings): string => `table inet skerry
 delete table inet skerry
 table inet skerry {${sets(surroundings)}
   set senders { type ipv4_addr; flags dynamic; size 65535; }
+  chain to_gateway {
+    type nat hook prerouting priority dstnat; policy accept;
+    iifname != "skv*" accept
+    ip dscp ${GATEWAY_DSCP} ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 redirect to :${gatewayPorts.dns}
+    ip daddr @blocked accept
+    ip dscp ${GATEWAY_DSCP} tcp dport { 80, 443 } redirect to :${gatewayPorts.proxy}
+  }
+  chain not_redirected {
+    type filter hook prerouting priority 0; policy accept;
+    iifname != "skv*" accept
+    ct status dnat accept
+    ip dscp ${GATEWAY_DSCP} tcp dport { 80, 443 } reject with tcp reset
+    ip dscp ${GATEWAY_DSCP} meta l4proto { tcp, udp } th dport 53 reject with icmp type admin-prohibited
+  }
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;
     iifname != "skv*" accept
@@ -121,6 +154,7 @@ table inet skerry {${sets(surroundings)}
   chain input {
     type filter hook input priority filter - 10; policy accept;
     iifname != "skv*" accept
+    ct status dnat th dport { ${gatewayPorts.dns}, ${gatewayPorts.proxy} } accept
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     drop
   }

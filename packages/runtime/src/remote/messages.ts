@@ -88,6 +88,7 @@ export const parseFeatures = ({ features }: wire.DescribeResponse): Features => 
     ...parseKept(features),
     imageExport: features.imageExport,
     network: features.network,
+    nameRules: features.nameRules,
     limits: {
       cpu: limits.cpu,
       memory: limits.memory,

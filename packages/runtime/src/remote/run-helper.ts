@@ -23,6 +23,8 @@ export async function runHelper(options: {
   /** The arguments that `startHelper` passes. */
   argv: readonly string[];
   addServices?: (router: ConnectRouter) => void;
+  /** The program of the gateway for rules by name. Default: no sandbox can have any. */
+  gatewayProgram?: string | undefined;
 }): Promise<number> {
   normalizeProcess();
 
@@ -65,7 +67,8 @@ export async function runHelper(options: {
   return withFolderLock(dirname(socketPath), async () => {
     writeHelperRecord(dataDir);
     const startsNone = values['starts-none'] ?? false;
-    const environment = { dataDir, agentDir, stateDir, rootless, startsNone, signal };
+    const { gatewayProgram } = options;
+    const environment = { dataDir, agentDir, stateDir, rootless, startsNone, signal, gatewayProgram };
     const driver = await openDriver(parseDriver(driverJson), environment).catch((error: unknown) => {
       // A start that was stopped is no fault of the driver.
       if (!signal.aborted) console.error(error);

@@ -2,8 +2,10 @@ import type { CallOptions } from '../transport/call.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 
 /**
- * What a sandbox may reach, by IPv4 addresses and ranges such as `203.0.113.0/24`. `allow` outranks `deny`, and what neither contains is
- * allowed: `{ deny: ['0.0.0.0/0'], allow: ['1.1.1.1'] }` leaves one address. Private networks are never reachable.
+ * What a sandbox may reach, by IPv4 addresses, ranges such as `203.0.113.0/24`, and names. `allow` outranks `deny`, and what neither contains is
+ * allowed: `{ deny: ['0.0.0.0/0'], allow: ['1.1.1.1'] }` leaves one address. `allow` may have names where `deny` has `0.0.0.0/0`:
+ * `api.example.com`, or `*.example.com` for all names below one. Names are reached with TLS and HTTP, on ports 443 and 80. Private networks
+ * are never reachable.
  */
 export interface NetworkRules {
   allow?: readonly string[] | undefined;
@@ -37,7 +39,7 @@ export class SandboxNetwork {
   /**
    * Replaces all rules of the running sandbox, and those of its create. They hold when this resolves: a TCP connection that they deny is
    * reset by its next packet. Without lists, everything but private networks is open again. Rejects with `InvalidArgumentError` for an entry
-   * that is not an address, and `NotFoundError` while the sandbox is paused.
+   * that is neither an address nor a name, and `NotFoundError` while the sandbox is paused.
    */
   async set(rules: NetworkRules, options: CallOptions = {}): Promise<void> {
     await callApi(this.#connection, options, (api, signal) =>

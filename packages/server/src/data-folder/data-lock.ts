@@ -1,4 +1,4 @@
-import { type FileLock, isFileLocked, tryFileLock, waitForFileLock } from '@skerry/runtime/file-lock';
+import { type FileLock, isFileLocked, tryFileLock, waitForFileLock } from '@skerry/runtime/kernel';
 import { UserError } from '../user-error.ts';
 import { lockFile } from './data-folder.ts';
 

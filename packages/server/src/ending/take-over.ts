@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { findHelper, type ProcessIdentity } from '@skerry/runtime';
-import type { FileLock } from '@skerry/runtime/file-lock';
+import type { FileLock } from '@skerry/runtime/kernel';
 import { tryLock, waitForLock } from '../data-folder/data-lock.ts';
 import { findServerProcess } from '../data-folder/server-process.ts';
 import { UserError } from '../user-error.ts';

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import { type OwnNetwork, SERVER, startInOwnNetwork } from './own-network.ts';
 
@@ -22,6 +23,8 @@ export interface OutsideLab extends AsyncDisposable {
   readonly network: OwnNetwork;
   /** Runs a command on the machine of the server. */
   onServer(...command: string[]): string;
+  /** Starts a Python program on the other machine, and resolves with its output when that has begun. */
+  startOutside(program: string): Promise<Readable>;
 }
 
 const answer = `
@@ -34,8 +37,14 @@ print("up", flush=True)
 server.serve_forever()
 `;
 
-/** Starts a server of the level beside a machine that has `addresses` and answers there, as does the machine of the server. */
-export const startOutsideLab = async (level: IsolationLevel): Promise<OutsideLab> => {
+/**
+ * Starts a server of the level beside a machine that has `addresses` and `more`, and answers there, as does the machine of the server. `through` is put
+ * before the command of the server.
+ */
+export const startOutsideLab = async (
+  level: IsolationLevel,
+  { through = [], more = [] }: { through?: readonly string[]; more?: readonly string[] } = {},
+): Promise<OutsideLab> => {
   await using cleanup = new AsyncDisposableStack();
   const children: ChildProcess[] = [];
   cleanup.defer(async () => {
@@ -48,6 +57,7 @@ export const startOutsideLab = async (level: IsolationLevel): Promise<OutsideLab
   const network = await startInOwnNetwork({
     machines: [OUTSIDE],
     args: ['--isolation', level],
+    through,
     prepare: (lab) => {
       const run = (name: string, ...command: string[]): void => {
         const [file = '', ...before] = lab.host(name).through;
@@ -58,23 +68,26 @@ export const startOutsideLab = async (level: IsolationLevel): Promise<OutsideLab
       run(SERVER, 'ip', 'route', 'add', `${addresses.onLink}/32`, 'dev', 'eth0');
       run(SERVER, 'ip', 'route', 'add', 'default', 'via', gateway);
       run(OUTSIDE, 'ip', 'address', 'add', `${addresses.neighbour}/24`, 'dev', 'eth0');
-      for (const address of [addresses.internet, addresses.onLink])
+      for (const address of [addresses.internet, addresses.onLink, ...more])
         run(OUTSIDE, 'ip', 'address', 'add', `${address}/32`, 'dev', 'lo');
     },
   });
   cleanup.use(network);
   const { lab } = network;
-  for (const name of [SERVER, OUTSIDE]) {
+  const start = async (name: string, program: string): Promise<Readable> => {
     const [file = '', ...before] = lab.host(name).through;
-    const child = spawn(file, [...before, 'python3', '-c', answer], {
+    const child = spawn(file, [...before, 'python3', '-c', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     children.push(child);
-    await once(child.stdout, 'data');
-  }
+    await once(child.stdout, 'readable');
+    return child.stdout;
+  };
+  for (const name of [SERVER, OUTSIDE]) await start(name, answer);
   const running = cleanup.move();
   return {
     network,
+    startOutside: (program) => start(OUTSIDE, program),
     onServer: (...command) => {
       const [file = '', ...before] = lab.host(SERVER).through;
       return execFileSync(file, [...before, ...command], { encoding: 'utf8' });

@@ -60,11 +60,11 @@ export function middleScenario(ask: Ask): void {
     expect(await git.status('/home/user/repo')).toMatchObject({ currentBranch: 'trunk', isClean: true });
   });
 
-  it('keeps network rules by address, and refuses those by name, naming the field', async () => {
+  it('keeps network rules by address and by name, and refuses a name without a denial, naming the field', async () => {
     const { e2b } = asNewest(ask);
-    const named = { allowOut: ['api.example.com'], denyOut: ['0.0.0.0/0'] };
-    await expect(e2b.Sandbox.create({ network: named })).rejects.toThrow(/400.*allowOut\[0\]/);
-    const limited = await e2b.Sandbox.create({ network: { denyOut: ['9.9.9.9'] } });
+    const allowOut = ['api.example.com', '*.example.com', '9.9.9.9'];
+    await expect(e2b.Sandbox.create({ network: { allowOut } })).rejects.toThrow(/400.*allowOut\[0\]/);
+    const limited = await e2b.Sandbox.create({ network: { allowOut, denyOut: ['0.0.0.0/0'] } });
     // In the middle release `limited.kill()` resolves with nothing.
     expect(await e2b.Sandbox.kill(limited.sandboxId)).toBe(true);
   });

@@ -114,7 +114,8 @@ describe.each(isolationLevels)('rules for outgoing connections at level %s', (le
   it('are refused with the name of the entry that is wrong', async () => {
     await using sandbox = await create();
     for (const [rules, message] of [
-      [{ allow: ['api.example.com'], deny: [ALL] }, /allowOut\[0\] .*no rules by name/],
+      [{ allow: ['api.example.com'] }, /allowOut\[0\] is a name, which needs 0\.0\.0\.0\/0/],
+      [{ allow: ['1.1.1.1', '*.com'], deny: [ALL] }, /allowOut\[1\] must be a name below a domain/],
       [{ deny: ['1.1.1.1', '1.1.1.1/40'] }, /denyOut\[1\] .*CIDR/],
       [{ allow: ['10.0.0.0/8'] }, /allowOut\[0\] .*closed to every sandbox/],
       [{ allow: ['2606:4700::1111'] }, /allowOut\[0\] .*IPv6 is closed/],

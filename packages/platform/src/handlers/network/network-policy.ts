@@ -1,7 +1,8 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import type { NetworkPolicy } from '@skerry/runtime';
-import { CLOSED_NETWORK, findPolicyProblem, OPEN_NETWORK } from '@skerry/runtime/network';
+import type { Features, NetworkPolicy } from '@skerry/runtime';
+import { CLOSED_NETWORK, findPolicyProblem, OPEN_NETWORK, toNames } from '@skerry/runtime/network';
+import { parse as parseDomain } from 'tldts';
 import type { SandboxRow } from '../../store/rows.ts';
 import { toIngressFields } from './ingress.ts';
 
@@ -17,23 +18,37 @@ const FIELDS = { allow: 'allowOut', deny: 'denyOut' } as const;
 
 /**
  * Parses the rules for outgoing connections, whose lists are in `part` of the request. Null where the body chooses nothing. Throws `invalid_argument`,
- * naming the entry, also for a name in place of an address: this server has rules for addresses only.
+ * naming the entry, also for a name where the server has no rules by name.
  */
-export const parseOutgoingRules = (body: OutgoingRules, part: string): NetworkPolicy | null => {
+export const parseOutgoingRules = (
+  body: OutgoingRules,
+  part: string,
+  { nameRules }: Pick<Features, 'nameRules'>,
+): NetworkPolicy | null => {
   const { allowOut = [], denyOut = [], allow_internet_access: isOpen } = body;
   if (allowOut.length === 0 && denyOut.length === 0 && isOpen === undefined) return null;
-  const lists = { allow: allowOut, deny: denyOut };
-  const problem = findPolicyProblem(lists);
+  const deny = isOpen === false ? [...denyOut, ...CLOSED_NETWORK.deny] : denyOut;
+  const problem = findPolicyProblem({ allow: allowOut, deny });
   if (problem !== undefined) {
     const { list, index, rule } = problem;
-    const entry = lists[list][index] ?? '';
-    const hint = list === 'allow' && isName(entry) ? '; this server has no rules by name' : '';
-    throw invalid(`${part}.${FIELDS[list]}[${index}] ${rule}, got "${entry}"${hint}`);
+    throw invalid(
+      `${part}.${FIELDS[list]}[${index}] ${rule}, got "${{ allow: allowOut, deny }[list][index]}"`,
+    );
   }
-  return { allow: allowOut, deny: isOpen === false ? [...CLOSED_NETWORK.deny, ...denyOut] : denyOut };
+  const names = toNames({ allow: allowOut, deny });
+  for (const name of names) {
+    const rule = nameRules ? findBrokenNameRule(name) : 'is a name, and this server has no rules by name';
+    if (rule === undefined) continue;
+    throw invalid(`${part}.${FIELDS.allow}[${allowOut.indexOf(name)}] ${rule}, got "${name}"`);
+  }
+  return { allow: allowOut, deny };
 };
 
-const isName = (entry: string): boolean => /[a-z]/i.test(entry) && !entry.includes(':');
+const findBrokenNameRule = (entry: string): string | undefined => {
+  const { domain, publicSuffix } = parseDomain(entry.replace(/^\*\./, ''), { allowPrivateDomains: true });
+  if (domain !== null || !entry.startsWith('*.')) return undefined;
+  return `must be a name below a domain: anyone can have a name below "${publicSuffix}"`;
+};
 
 /** Returns the fields of a reply about how a sandbox is connected. */
 export const toNetworkFields = ({

@@ -67,6 +67,7 @@ export const createMemory = ({
     snapshot,
     imageExport: false,
     network: false,
+    nameRules: false,
     limits: { cpu: false, memory: false, disk: false, processes: false },
   };
   const world = worlds.get(dataDir) ?? { instances: new Map(), snapshots: new Map(), runs: 0, minimumLevel };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { setNames } from '../../network/attach.ts';
 import { freeSlots } from '../../network/free-slots.ts';
 import { listSlots } from '../../network/slots.ts';
 import { adoptLivenessPipe } from './container/liveness-pipe.ts';
@@ -66,6 +67,12 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
           if (!isSentry) await rm(folder.memory, { recursive: true, force: true });
         }
         await cgroup.thaw();
+        const { slot, spec } = record;
+        await setNames({ slot, policy: spec.network, gateway: host.gateway, ...host.surroundings }).catch(
+          () => {
+            // The gateway receives them when it starts again. Until then the sandbox reaches no name.
+          },
+        );
       }
       return { record, line };
     }

@@ -1,5 +1,6 @@
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { RuntimeError } from '../../error.ts';
+import type { Gateway } from '../../network/gateway/gateway.ts';
 import type { HostAllowance } from './cgroup/host-allowance.ts';
 import { readHostAllowance } from './cgroup/host-allowance.ts';
 import { createHostClassReader } from './compatibility/read-host-class.ts';
@@ -25,6 +26,8 @@ import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
 export interface OciHost extends HostBackend, LevelHost {
   readonly dataDir: string;
   readonly stateDir: string | undefined;
+  /** What decides on names that sandboxes may reach. Undefined where no sandbox can have such rules. */
+  readonly gateway: Gateway | undefined;
   readonly allowance: HostAllowance;
   readonly snapshots: OciSnapshots;
   /** Mounts copies over the kernel's settings, in private mounts. */
@@ -41,9 +44,10 @@ export const readHost = (
     minimumLevel?: IsolationLevel | undefined;
     rootless?: RootlessOptions | undefined;
     later?: { levels: LaterLevels; tryLevel: TryLevel } | undefined;
+    gateway?: Gateway | undefined;
   },
 ): OciHost => {
-  const { dataDir, stateDir, ociRuntime, runscPath, later, rootless } = options;
+  const { dataDir, stateDir, gateway, ociRuntime, runscPath, later, rootless } = options;
   const { level: defaultLevel = runscPath ? 'gvisor' : 'container' } = options;
   const { levels: mayOpen = isolationLevels, minimumLevel = defaultLevel } = options;
   const backend = rootless ? createRootlessBackend({ dataDir, rootless }) : createRootBackend({ dataDir });
@@ -75,6 +79,7 @@ export const readHost = (
     ...backend,
     dataDir,
     stateDir,
+    gateway,
     levels: opened,
     runsLevel: (level) => opened[level] !== undefined || later?.levels[level] !== undefined,
     openLevel: later ? createLevelOpening({ ...later, opened, openWith }) : async () => {},

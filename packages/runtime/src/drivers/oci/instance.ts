@@ -154,6 +154,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       slot: record.slot,
       policy,
       hasOwnStack: levelOf(record).hasOwnStack,
+      gateway: host.gateway,
       stateDir: host.stateDir,
       ...host.surroundings,
     };

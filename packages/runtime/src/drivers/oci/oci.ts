@@ -7,6 +7,7 @@ import { createTurns } from '@skerry/contract/turns';
 import type { SnapshotCopies } from '../../blob-copies/snapshot-copies.ts';
 import { RuntimeError } from '../../error.ts';
 import type { HostLoad } from '../../host-load.ts';
+import type { Gateway } from '../../network/gateway/gateway.ts';
 import type { Features, Kept, LevelFeatures, Runtime } from '../../runtime.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
@@ -51,6 +52,8 @@ export interface OciOptions extends LevelPrograms {
   minimumLevel?: IsolationLevel | undefined;
   /** The folder in which the servers of this host reserve slots, when it is not the usual one. */
   stateDir?: string;
+  /** What decides on names that sandboxes may reach. Default: no sandbox can have such rules. */
+  gateway?: Gateway | undefined;
   /** Set where this process is not root of the host. */
   rootless?: RootlessOptions | undefined;
   /** Whether memory that comes from a blob store is restored here. Default: `allow`. */
@@ -139,6 +142,7 @@ const openDriver = (host: OciHost, options: OciOptions, hidden: ReadonlySet<stri
     ...toKept(keepsMemory(opened)),
     imageExport: true,
     network: true,
+    nameRules: host.gateway !== undefined,
     limits: host.limits,
   };
   const adopt = createAdopter(host);

@@ -18,6 +18,7 @@ const open = (settings: OciSettings) =>
     agentDir: oci.agentDir,
     stateDir: oci.stateDir,
     rootless: undefined,
+    gatewayProgram: undefined,
     startsNone: false,
   });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ForeignMemory } from '@skerry/contract/foreign-memory';
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { isRuntimeError, RuntimeError } from '../../error.ts';
+import { createGateway } from '../../network/gateway/gateway.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../../network/host.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { listSlots } from '../../network/slots.ts';
@@ -39,6 +40,8 @@ export interface OciSettings {
 export interface OciEnvironment extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
   stateDir: string | undefined;
   rootless: RootlessOptions | undefined;
+  /** The program of the gateway for rules by name. Without it no sandbox can have any. */
+  gatewayProgram: string | undefined;
   /** Sandboxes are only listed and ended: what starts them is not tried then. */
   startsNone: boolean;
   /** Stops what is being fetched. */
@@ -53,11 +56,16 @@ export interface OciEnvironment extends Pick<OciOptions, 'dataDir' | 'agentDir'>
  * is another user's; with `damaged` when such a program is not as it was fetched.
  */
 export const openOci = async (settings: OciSettings, environment: OciEnvironment): Promise<OpenedDriver> => {
-  const { startsNone, stateDir, signal, ...where } = environment;
+  const { startsNone, stateDir, signal, gatewayProgram, ...where } = environment;
   const { dataDir, rootless } = where;
   const { foreignMemory, level = 'container', minimumLevel = level } = settings;
+  // Without root the host of the sandboxes is a namespace whose packets slirp4netns sends again.
+  const gateway =
+    gatewayProgram !== undefined && rootless === undefined
+      ? createGateway({ path: gatewayProgram })
+      : undefined;
   const options: OciOptions = {
-    ...{ ...where, foreignMemory },
+    ...{ ...where, foreignMemory, gateway },
     ...(stateDir !== undefined && { stateDir }),
   };
   const surroundings = toSurroundings(rootless);
@@ -86,6 +94,7 @@ export const openOci = async (settings: OciSettings, environment: OciEnvironment
     close: async () => {
       await runtime.close();
       clearInterval(rounds);
+      gateway?.close();
       await removeHostNetwork({ stateDir });
     },
   };

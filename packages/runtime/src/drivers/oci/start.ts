@@ -155,6 +155,7 @@ const runContainer = async (options: {
           slot: record.slot,
           policy: network,
           hasOwnStack: levelOf(record).hasOwnStack,
+          gateway: host.gateway,
           signal,
           stateDir: host.stateDir,
           ...host.surroundings,

@@ -12,6 +12,10 @@ export interface Packet {
   state?: 'new' | 'established' | 'related';
   /** The connections that are counted where this one would be. */
   connections?: number;
+  /** Whether a rule of the sandbox has marked it for the gateway. */
+  isMarked?: boolean;
+  /** Whether a rule of the host has led it here. */
+  isRedirected?: boolean;
   /** Whether its sender is the one that the host knows behind its interface. */
   isSenderKnown?: boolean;
 }
@@ -33,6 +37,7 @@ export interface Table {
 const priorities: Readonly<Record<string, number>> = {
   raw: -300,
   '0': 0,
+  dstnat: -100,
   'filter - 10': -10,
   srcnat: 100,
 };
@@ -101,6 +106,12 @@ const addressed: Match = (packet, [, side, target = ''], { sets }) => {
 };
 const isOver: Match = ({ connections = 0 }, [, limit]) => connections > Number(limit);
 
+const isAmong: Match = ({ port }, [, ports = '']) =>
+  ports
+    .split(', ')
+    .map(Number)
+    .includes(port ?? 0);
+
 /** The conditions of a rule, each with whether a packet meets it; `!= ` is in front of the value. */
 const conditions: [RegExp, Match][] = [
   [/^iifname (!= )?"([^"]+)" /, ({ iif }, [, not, name = '']) => isName(name, iif) !== (not !== undefined)],
@@ -122,13 +133,21 @@ const conditions: [RegExp, Match][] = [
   [/^meta l4proto \{ tcp, udp \} /, ({ protocol }) => protocol === 'tcp' || protocol === 'udp'],
   [/^meta l4proto tcp /, ({ protocol }) => protocol === 'tcp'],
   [/^th dport (\d+) /, ({ port }, [, wanted]) => port === Number(wanted)],
+  [/^th dport \{ ([\d, ]+) \} /, isAmong],
+  [
+    /^tcp dport \{ ([\d, ]+) \} /,
+    (packet, found, table) => packet.protocol === 'tcp' && isAmong(packet, found, table),
+  ],
+  [/^ip dscp 47 /, ({ isMarked = false }) => isMarked],
+  [/^ct status dnat /, ({ isRedirected = false }) => isRedirected],
   [/^ct state ([\w,]+) /, ({ state = 'new' }, [, states = '']) => states.split(',').includes(state)],
   [/^ct count over (\d+) /, isOver],
   [/^add @senders \{ ip saddr ct count over (\d+) \} /, isOver],
   [/^fib saddr \. iif oif missing /, ({ isSenderKnown = true }) => !isSenderKnown],
 ];
 
-const verdicts = /^(accept|drop|notrack|masquerade|reject with (icmp type admin-prohibited|tcp reset))$/;
+const verdicts =
+  /^(accept|drop|notrack|masquerade|ip ttl set 1 ip dscp set 47 accept|redirect to :\d+|reject with (icmp type admin-prohibited|tcp reset))$/;
 
 /** What a rule does with a packet, or undefined when it does not meet the rule's conditions. */
 const apply = (rule: string, packet: Packet, table: Table): string | undefined => {
@@ -140,6 +159,7 @@ const apply = (rule: string, packet: Packet, table: Table): string | undefined =
     if (!match(packet, found, table)) return undefined;
     rest = rest.slice(found[0].length);
   }
+  if (rest.startsWith('ip ttl set')) return 'mark';
   return rest === 'reject with tcp reset' ? 'reset' : rest.split(' ')[0];
 };
 

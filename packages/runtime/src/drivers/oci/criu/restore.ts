@@ -118,6 +118,7 @@ export const restoreMemory = async (options: {
       pid,
       slot: record.slot,
       policy: network,
+      gateway: host.gateway,
       signal,
       stateDir: host.stateDir,
     });

@@ -1,0 +1,1 @@
+export { type GatewayOptions, type GatewayReply, type GatewayRequest, runGateway } from './run-gateway.ts';
