@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
@@ -18,10 +18,11 @@ interface SentSpan {
 /** Receives OTLP by HTTP in its JSON form, as a collector of OpenTelemetry does at port 4318. */
 const startReceiver = async () => {
   const bodies: string[] = [];
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.url === '/v1/traces') bodies.push(await text(request));
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  }).listen(0, '127.0.0.1');
+  };
+  const server = createServer((request, response) => void receive(request, response)).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
   const spans = (): SentSpan[] =>
