@@ -49,25 +49,43 @@ describe('the bounds of connections', () => {
   const ended = (sockets: readonly FakeSocket[]): number[] =>
     sockets.flatMap(({ isEnded }, index) => (isEnded ? [index] : []));
 
-  it('leave a connection of HTTP/2 that has shown nothing to its client for a while after each answer', () => {
-    vi.useFakeTimers();
-    onTestFinished(() => void vi.useRealTimers());
-    const { open, guard } = createLab();
-    const socket = open('192.0.2.1');
-    const session = { close: vi.fn() };
-    const ask = (): void => {
-      const response = new EventEmitter();
-      guard.begin({ socket, stream: { session } } as never, response as ServerResponse);
-      response.emit('close');
-    };
-    ask();
-    vi.advanceTimersByTime(9_000);
-    ask();
-    vi.advanceTimersByTime(9_000);
-    expect(session.close).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(2_000);
-    expect(session.close).toHaveBeenCalledTimes(1);
-  });
+  it.each<[string, (guard: ConnectionGuard, request: { stream: EventEmitter }) => EventEmitter]>([
+    [
+      'answer',
+      (guard, request) => {
+        const response = new EventEmitter();
+        guard.begin(request as never, response as ServerResponse);
+        return response;
+      },
+    ],
+    [
+      'WebSocket',
+      (guard, request) => {
+        guard.beginUpgrade(request as never);
+        return request.stream;
+      },
+    ],
+  ])(
+    'leave a connection of HTTP/2 that has shown nothing to its client for a while after each %s',
+    (_what, begin) => {
+      vi.useFakeTimers();
+      onTestFinished(() => void vi.useRealTimers());
+      const { open, guard } = createLab();
+      const socket = open('192.0.2.1');
+      const session = { close: vi.fn() };
+      const ask = (): void => {
+        const stream = Object.assign(new EventEmitter(), { session });
+        begin(guard, { socket, stream } as never).emit('close');
+      };
+      ask();
+      vi.advanceTimersByTime(9_000);
+      ask();
+      vi.advanceTimersByTime(9_000);
+      expect(session.close).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(2_000);
+      expect(session.close).toHaveBeenCalledTimes(1);
+    },
+  );
 
   it('end the oldest of an address that has shown nothing, also of the same IPv6 network, and say so once', () => {
     const { open, lines } = createLab();

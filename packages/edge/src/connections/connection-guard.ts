@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Http2Session } from 'node:http2';
 import type { Socket, Server as TcpServer } from 'node:net';
 import { isLoopback, toCountedAddress } from '@skerry/contract/counted-address';
 import { createQuietLog } from '@skerry/contract/quiet-log';
@@ -116,6 +117,17 @@ export const guardConnections = (
     return true;
   };
 
+  /** Counts a request of the connection until the function that it returns is called. */
+  const use = (connection: Connection, session: Http2Session | undefined): (() => void) => {
+    connection.underWay += 1;
+    clearTimeout(connection.graceTimer);
+    return () => {
+      connection.underWay -= 1;
+      if (session !== undefined && connection.underWay === 0 && keyless.unknown.has(connection))
+        connection.graceTimer = setTimeout(() => session.close(), graceMs).unref();
+    };
+  };
+
   front.on('connection', (socket: Socket) => {
     const remote = socket.remoteAddress ?? '';
     const [address, isLocal] = [toCountedAddress(remote), isLoopback(remote)];
@@ -143,14 +155,8 @@ export const guardConnections = (
       noteResponse(request.socket, response);
       const connection = open.get(connectionOf(request));
       if (connection === undefined) return;
-      connection.underWay += 1;
-      clearTimeout(connection.graceTimer);
       const session = streamOf(request)?.session;
-      response.once('close', () => {
-        connection.underWay -= 1;
-        if (session !== undefined && connection.underWay === 0 && keyless.unknown.has(connection))
-          connection.graceTimer = setTimeout(() => session.close(), graceMs).unref();
-      });
+      response.once('close', use(connection, session));
       if (session !== undefined || !keyless.unknown.has(connection)) return;
       // False for HTTP/1.0 and for `Connection: close`.
       connection.closing = { response, mayStay: response.shouldKeepAlive };
@@ -160,11 +166,10 @@ export const guardConnections = (
       noteRequest(request.socket);
       const connection = open.get(connectionOf(request));
       if (connection === undefined) return;
-      connection.underWay += 1;
+      const stream = streamOf(request);
+      const isOver = use(connection, stream?.session);
       // A connection of HTTP/1 ends with its upgrade; one of HTTP/2 goes on after the stream.
-      streamOf(request)?.once('close', () => {
-        connection.underWay -= 1;
-      });
+      stream?.once('close', isOver);
     },
     accept(request, as) {
       const connection = open.get(connectionOf(request));

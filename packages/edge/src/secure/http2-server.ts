@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import http2, { type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { clientOf, noteResponse } from '../client.ts';
+import { clientOf, noteResponse, streamOf } from '../client.ts';
 import { firstHeadTimes } from '../first-head.ts';
 import { edgeServerOptions, maxHeaderBytes } from '../server-options.ts';
 import { messages, protocolOf, toUpgradeRequest } from './messages.ts';
@@ -84,19 +84,28 @@ export const createHttp2Server = (
 
 /** `CONNECT` asks for a WebSocket in its stream; there is no other use for it here. */
 const connect = (server: Server, request: IncomingMessage, response: ServerResponse): void => {
+  const refuse = (status: number): void => {
+    const stream = streamOf(request);
+    const session = stream?.session;
+    response.writeHead(status).end();
+    // The client may leave its half open.
+    stream?.close();
+    // The guard of connections has not seen this request, and ends none for it. HTTP/1 ends such a connection too.
+    session?.close();
+  };
   const protocol = protocolOf(request);
   if (protocol !== 'websocket') {
-    response.writeHead(protocol === undefined ? 405 : 501).end();
+    refuse(protocol === undefined ? 405 : 501);
     return;
   }
   // HTTP/1 takes no upgrade with a body either: the bytes of the stream would be both.
   if (request.headers['content-length'] !== undefined) {
-    response.writeHead(400).end();
+    refuse(400);
     return;
   }
   toUpgradeRequest(request);
   noteResponse(request, response);
-  if (!server.emit('upgrade', request, clientOf(request), Buffer.alloc(0))) response.writeHead(503).end();
+  if (!server.emit('upgrade', request, clientOf(request), Buffer.alloc(0))) refuse(503);
 };
 
 /** Ends a connection without a request in time, and one that is unused for as long as one of HTTP/1 may be. */

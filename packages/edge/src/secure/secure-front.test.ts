@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { get, request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
@@ -181,9 +182,22 @@ it('refuses a WebSocket in a stream where no server inside takes it', async () =
   await net.serve(id, 3000, (_req, res) => res.end('an ordinary page'));
   const { headers } = await read(session.request(asWebSocket));
   expect(headers[':status']).toBe(502);
-  const other = await read(session.request({ ...asWebSocket, ':protocol': 'connect-udp' }));
-  expect(other.headers[':status']).toBe(501);
 });
+
+it.each<[string, OutgoingHttpHeaders, number]>([
+  ['for a connection', { ':method': 'CONNECT', ':authority': '127.0.0.1:22' }, 405],
+  ['for another protocol', { ...asWebSocket, ':protocol': 'connect-udp' }, 501],
+  ['with a length', { ...asWebSocket, 'content-length': '2' }, 400],
+])(
+  'refuses CONNECT %s in a stream, and ends the connection of HTTP/2 after it',
+  async (_what, head, status) => {
+    await net.serve(id, 3000, (_req, res) => res.end('an ordinary page'));
+    const closed = once(session, 'close');
+    const [headers] = await once(session.request(head), 'response');
+    expect(headers[':status']).toBe(status);
+    await closed;
+  },
+);
 
 it('gives new connections a changed certificate, and loses nothing of those that are open', async () => {
   await net.serve(id, 3000, (req, res) => req.pipe(res));
