@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { type OpenBrowser, openBrowser } from '../browser/open-browser.ts';
 import { type SecureDomain, serveSecureDomain } from '../browser/secure-domain.ts';
 import { readSeen, servePage } from '../browser/serve-page.ts';
-import { joinStack } from '../stack/shared-stack.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
 import { attackFromOutside } from './attack.ts';
 
 const PORT = 8000;
@@ -13,6 +13,8 @@ const DOMAIN = 'boxes.test';
 const ATTACKER = 'attacker.test';
 
 let server: SecureDomain;
+/** A server without TLS. */
+let plain: SharedStack;
 let opened: OpenBrowser;
 /** The sandbox whose page attacks. */
 let hostile: Sandbox;
@@ -26,12 +28,16 @@ beforeAll(async () => {
     Sandbox.create({ ...options, allowPublicTraffic: false }),
   ]);
   await Promise.all([servePage(hostile, PORT), servePage(victim, PORT)]);
-  // After the sandboxes: Chromium ends its requests when this host gets their links.
-  opened = await openBrowser({ authority: server.authority, domains: [DOMAIN, ATTACKER] });
+  plain = await joinStack();
+  opened = await openBrowser({
+    ...{ authority: server.authority, domains: [DOMAIN, ATTACKER] },
+    ports: [server.port, Number(new URL(plain.address.apiUrl).port)],
+  });
 });
 afterAll(async () => {
   await opened?.[Symbol.asyncDispose]();
   await server?.[Symbol.asyncDispose]();
+  await plain?.leave();
 });
 
 /** Opens the page of the hostile sandbox as a person who has opened the private port of the other one by its link. */
@@ -167,19 +173,17 @@ attackFromOutside(
   'reading from a server on this machine by a name of the attacker that leads to it (DNS rebinding)',
   'a check of the host name of requests over loopback',
   async () => {
-    const stack = await joinStack();
-    const { sandboxId } = await stack.createSandbox();
-    const { port } = new URL(stack.address.apiUrl);
+    const { sandboxId } = await plain.createSandbox();
+    const { port } = new URL(plain.address.apiUrl);
     const page = await opened.browser.newPage();
     const paths = ['/health', '/', '/openapi.json'];
     for (const path of paths)
       expect((await page.goto(`http://${ATTACKER}:${port}${path}`))?.status(), path).toBe(400);
     const routing = { 'e2b-sandbox-id': sandboxId, 'e2b-sandbox-port': '49983' };
-    for (const headers of [{}, routing, { 'x-api-key': stack.address.apiKey }])
+    for (const headers of [{}, routing, { 'x-api-key': plain.address.apiKey }])
       for (const path of paths)
         expect(await page.evaluate(send, path, { headers } as RequestInit), path).toBe(400);
     expect((await page.goto(`http://localhost:${port}/health`))?.status()).toBe(200);
     await page.close();
-    await stack.leave();
   },
 );

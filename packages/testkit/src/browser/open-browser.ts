@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findServerProgram, type ServerProgram, type serverPrograms } from '@skerry/platform/server-program';
 import puppeteer, { type Browser } from 'puppeteer-core';
+import { createOwnNetwork } from './own-network.ts';
 
 export interface OpenBrowser extends AsyncDisposable {
   readonly browser: Browser;
@@ -17,27 +18,34 @@ export interface OpenBrowser extends AsyncDisposable {
 export async function openBrowser({
   authority,
   domains = [],
+  ports,
 }: {
   authority?: string;
   domains?: readonly string[];
-} = {}): Promise<OpenBrowser> {
+  /** The ports of this host's loopback that it reaches. */
+  ports: readonly number[];
+}): Promise<OpenBrowser> {
   const chromium = requireProgram('chromium');
   const home = mkdtempSync(join(tmpdir(), 'skerry-browser-'));
   const forget = (): void => rmSync(home, { recursive: true, force: true });
   try {
     if (authority !== undefined) await trust(home, authority);
     const records = domains.flatMap((domain) => [`MAP ${domain} 127.0.0.1`, `MAP *.${domain} 127.0.0.1`]);
+    const network = await createOwnNetwork(home, { program: chromium.path, ports });
     const browser = await puppeteer.launch({
-      executablePath: chromium.path,
+      executablePath: network.program,
+      pipe: true,
       userDataDir: join(home, 'profile'),
       env: { ...process.env, ...chromium.env, HOME: home },
       // Chromium's sandbox of processes needs a program with the setuid bit, which an unpacked package lacks.
       args: ['--no-sandbox', `--host-resolver-rules=${records.join(',')}`],
     });
+    await network.ready;
     return {
       browser,
       async [Symbol.asyncDispose]() {
         await browser.close();
+        network.close();
         forget();
       },
     };

@@ -11,6 +11,7 @@ import { type Stack, startStack } from '../stack/stack.ts';
 /** A server with TLS and a domain of its own, which this process can reach by name. */
 export interface SecureDomain extends AsyncDisposable {
   readonly stack: Stack;
+  readonly port: number;
   /** The file of the authority that clients must trust. This process does. */
   readonly authority: string;
 }
@@ -29,11 +30,21 @@ export async function serveSecureDomain(name: string): Promise<SecureDomain> {
     rmSync(dir, { recursive: true });
   };
   try {
-    const port = String(await findFreePort());
-    const args = ['--port', port, '--domain', `${name}:${port}`, '--tls-cert', cert, '--tls-key', key];
+    const port = await findFreePort();
+    const args = [
+      '--port',
+      String(port),
+      '--domain',
+      `${name}:${port}`,
+      '--tls-cert',
+      cert,
+      '--tls-key',
+      key,
+    ];
     const stack = await startStack({ args });
     return {
       stack,
+      port,
       authority,
       async [Symbol.asyncDispose]() {
         await stack.down();
