@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { Sandbox } from 'e2b-oldest';
 import type { E2b, TestedClient } from './clients.ts';
 
@@ -5,6 +6,9 @@ import type { E2b, TestedClient } from './clients.ts';
 export interface Given {
   readonly client: TestedClient;
   readonly e2b: E2b;
+  /** The template of sandboxes whose create names none. */
+  readonly template: string;
+  readonly isolation: IsolationLevel;
   readonly sandbox: Sandbox;
 }
 

@@ -75,9 +75,11 @@ export function newestScenario(ask: Ask): void {
   it('keeps metadata with files and reports entries with watch events', async () => {
     const { files } = asNewest(ask).sandbox;
     const metadata = { author: 'somebody', purpose: 'a b' };
-    expect(await files.write('/tmp/kept/file', 'x', { metadata })).toMatchObject({ metadata });
-    expect(await files.getInfo('/tmp/kept/file')).toMatchObject({ metadata });
-    expect(await files.list('/tmp/kept')).toMatchObject([{ name: 'file', metadata }]);
+    // The kernel of gVisor has no extended attributes, without which metadata is ignored.
+    const kept = ask().isolation === 'container' ? metadata : undefined;
+    expect((await files.write('/tmp/kept/file', 'x', { metadata })).metadata).toEqual(kept);
+    expect((await files.getInfo('/tmp/kept/file')).metadata).toEqual(kept);
+    expect((await files.list('/tmp/kept')).map((entry) => entry.metadata)).toEqual([kept]);
 
     const seen: [string, string | undefined][] = [];
     const watch = await files.watchDir(
@@ -107,7 +109,7 @@ export function newestScenario(ask: Ask): void {
     const { e2b, sandbox } = asNewest(ask);
     const { startedAt } = await sandbox.getInfo();
     const second = await e2b.Sandbox.create();
-    const query = { template: 'base', startedAfter: startedAt };
+    const query = { template: ask().template, startedAfter: startedAt };
     for (const order of ['asc', 'desc'] as const) {
       const items = await e2b.Sandbox.list({ query, order }).nextItems();
       const ids = items.map(({ sandboxId }) => sandboxId);

@@ -15,7 +15,8 @@ export function lifecycleScenario(ask: Ask): void {
     );
 
     const info = await sandbox.getInfo();
-    expect(info).toMatchObject({ sandboxId: sandbox.sandboxId, metadata, state: 'running', name: 'base' });
+    const { template: name } = ask();
+    expect(info).toMatchObject({ sandboxId: sandbox.sandboxId, metadata, state: 'running', name });
     expect(info.endAt.getTime() - info.startedAt.getTime()).toBe(90_000);
     expect(info.cpuCount).toBeGreaterThanOrEqual(1);
     expect(info.memoryMB).toBeGreaterThanOrEqual(128);

@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { portScenario, type Scheme, signedUrlScenario } from './addresses.ts';
 import type { E2b, TestedClient } from './clients.ts';
@@ -19,19 +20,24 @@ export function e2bProgram({
   client,
   scheme,
   environment,
+  at,
   further,
 }: {
   client: TestedClient;
   scheme: Scheme;
   environment: () => Record<string, string>;
+  /** The template of sandboxes whose create names none, as a subclass of the client sets it, and its level. Absent: those of the server. */
+  at?: { template: string; isolation: IsolationLevel };
   /** Absent: only what depends on the way that the calls take. Builds are left out without an image in a registry. */
   further?: { askImage?: () => string };
 }): void {
   let given: Given;
   beforeAll(async () => {
     for (const [name, value] of Object.entries(environment())) vi.stubEnv(name, value);
-    const e2b = (await client.load()) as E2b;
-    given = { client, e2b, sandbox: await e2b.Sandbox.create() };
+    const loaded = (await client.load()) as E2b;
+    const e2b = at === undefined ? loaded : withTemplate(loaded, at.template);
+    const { template, isolation } = at ?? { template: 'base', isolation: 'container' };
+    given = { client, e2b, template, isolation, sandbox: await e2b.Sandbox.create() };
   });
   afterAll(async () => {
     await given.sandbox.kill().finally(() => vi.unstubAllEnvs());
@@ -61,3 +67,10 @@ export function e2bProgram({
   newestPausingScenario(ask);
   newestForkingScenario(ask);
 }
+
+const withTemplate = (e2b: E2b, template: string): E2b => {
+  const Sandbox = class extends e2b.Sandbox {
+    protected static override readonly defaultTemplate: string = template;
+  };
+  return { ...e2b, Sandbox };
+};

@@ -14,7 +14,7 @@ export function templatesScenario(ask: Ask, askImage: () => string): void {
     // A name of this release and this way alone: the service keeps the names of all.
     const alias = `built-with-${ask().sandbox.sandboxId}`;
     const template = Template()
-      .fromTemplate('base')
+      .fromTemplate(ask().template)
       .setWorkdir('/srv/app')
       .setEnvs({ GREETING: 'hello' })
       .runCmd('echo $GREETING > said')
@@ -43,7 +43,7 @@ export function templatesScenario(ask: Ask, askImage: () => string): void {
   it('begins sandboxes and builds on a template as the user that it has set last, in the home of that', async () => {
     const { Template, Sandbox } = askBuilder();
     const alias = `guest-with-${ask().sandbox.sandboxId}`;
-    await Template.build(Template().fromTemplate('base').setUser('guest').runCmd('pwd > /tmp/seen'), {
+    await Template.build(Template().fromTemplate(ask().template).setUser('guest').runCmd('pwd > /tmp/seen'), {
       alias,
     });
     const child = `${alias}-child`;
@@ -67,7 +67,7 @@ export function templatesScenario(ask: Ask, askImage: () => string): void {
     writeFileSync(join(folder, 'app/run'), 'run', { mode: 0o755 });
     symlinkSync('run', join(folder, 'app/link'));
     const template = Template({ fileContextPath: folder })
-      .fromTemplate('base')
+      .fromTemplate(ask().template)
       .copy('note.txt', '/srv/')
       .copy('*.txt', '/srv/notes/', { user: 'root', mode: 0o600 })
       .copy('app', '/srv/app')
@@ -114,9 +114,9 @@ export function templatesScenario(ask: Ask, askImage: () => string): void {
   it('tells which step of a template failed, and why', async () => {
     const { Template } = askBuilder();
     const alias = `broken-with-${ask().sandbox.sandboxId}`;
-    const broken = Template().fromTemplate('base').runCmd('true').runCmd('exit 3');
+    const broken = Template().fromTemplate(ask().template).runCmd('true').runCmd('exit 3');
     await expect(Template.build(broken, { alias })).rejects.toThrow(/'exit 3': exit status 3/);
-    const unknown = Template().fromTemplate('base').runCmd('whoami', { user: 'stranger' });
+    const unknown = Template().fromTemplate(ask().template).runCmd('whoami', { user: 'stranger' });
     await expect(Template.build(unknown, { alias })).rejects.toThrow(
       "failed to run command 'whoami': command failed: unauthenticated: invalid username: 'stranger'",
     );
