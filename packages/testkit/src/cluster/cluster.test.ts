@@ -100,7 +100,9 @@ describe('a server with two nodes', () => {
     const [first, second] = await Promise.all([create(), create()]);
     const home = await cluster.nodeOf(first.sandboxId);
     const because = await cluster.skerry('sandbox', 'explain', second.sandboxId);
-    expect(because).toMatch(/^where {4}[ab], which is ready\nwhy {6}its memory is taken least: /);
+    expect(because).toMatch(
+      /^where {4}[ab], which is ready\nlevel {4}container\nwhy {6}its memory is taken least: /,
+    );
     const drained = await cluster
       .skerry('node', 'drain', home, '--json')
       .catch(({ stdout }) => String(stdout));
