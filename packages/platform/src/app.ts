@@ -7,6 +7,7 @@ import { type Clock, createSystemClock } from './clock.ts';
 import { createControlPlane } from './control-plane/control-plane.ts';
 import { drainRequest } from './drain-request.ts';
 import { requireAccess } from './handlers/access/operation-access.ts';
+import { createRequestRates } from './handlers/access/request-rates.ts';
 import { requireOwn } from './handlers/access/require-own.ts';
 import { answerOnce } from './handlers/answer-once.ts';
 import { createForkHandlers } from './handlers/fork.ts';
@@ -209,12 +210,15 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createExplainHandler({ ...context, nodes }),
   };
   const authenticate = createAuthenticate({ store, clock });
+  const rates = createRequestRates();
   const authorise = async (
     request: CallHead,
     operation: string,
   ): Promise<Pick<Caller, 'scope' | 'keyId'>> => {
     const key = await authenticate(request.headers['x-api-key']);
     options.onAuthorised?.(request.raw, { keyId: key.id, project: key.project });
+    // The server that a forwarded call has reached first has counted it.
+    if (options.peers?.isFromPeer(request.raw) !== true) await rates.count(request.raw, key);
     const scope = toScope(key);
     requireAccess(operation, scope);
     await requireOwn(request, { store, scope });
@@ -244,7 +248,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       clock,
       onForward: options.telemetry?.onForward,
     }));
-  server.addHook('onSend', async (request, _reply, payload) => {
+  server.addHook('onSend', async (request, reply, payload) => {
+    reply.headers(rates.fieldsOf(request.raw));
     await drainRequest(request.raw);
     return payload;
   });

@@ -1977,6 +1977,11 @@ export interface components {
         KeyLimits: {
             /** @description Their memory together, in MiB. */
             memoryMB?: number;
+            /**
+             * @description Calls of the API in one second, for each server. Each answer to a key with this limit has the headers `RateLimit-Limit`,
+             *     `RateLimit-Remaining` and `RateLimit-Reset`, and `RateLimit-Policy` and `RateLimit` of the IETF's draft.
+             */
+            requestsPerSecond?: number;
             /** @description Sandboxes that are starting, running, pausing or resuming. */
             sandboxes?: number;
         };
@@ -3180,6 +3185,9 @@ export interface components {
          */
         TooManyRequests: {
             headers: {
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
@@ -3262,6 +3270,12 @@ export interface components {
     headers: {
         /** @description Pass it as `nextToken` to get the next page. Absent on the last page. */
         NextToken: string;
+        /** @description The calls that a key with a rate may make in one second. */
+        RateLimitLimit: number;
+        /** @description The calls that are left of this second. */
+        RateLimitRemaining: number;
+        /** @description The seconds until all calls are allowed again. */
+        RateLimitReset: number;
         /** @description Identifies the request in the log of the server. The value of the request's own header if it consists of 1 to 64 letters, digits, `_`, `.` and `-`, else a new one. */
         RequestId: string;
         /** @description Whole seconds to wait before the same call may succeed. Each 429 and 503 of the platform API and the edge has it, and a 409 while a first request with the same `Idempotency-Key` runs. */

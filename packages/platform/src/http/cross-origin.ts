@@ -8,6 +8,8 @@ const EXPOSED_HEADERS = [
   'RateLimit-Limit',
   'RateLimit-Remaining',
   'RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
 ].join(', ');
 
 const PREFLIGHT_SECONDS = 7200;

@@ -2,12 +2,14 @@ import { NotFoundError } from '../errors.ts';
 import { callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 
-/** How much of what was made with a key may exist at the same time; what is undefined has no limit. */
+/** How much of what was made with a key may exist at the same time, and how often it may call; what is undefined has no limit. */
 export interface ApiKeyLimits {
   /** Sandboxes that are starting, running, pausing or resuming. */
   sandboxes?: number | undefined;
   /** Their memory together, in MiB. */
   memoryMB?: number | undefined;
+  /** Calls of the API in one second, for each server. */
+  requestsPerSecond?: number | undefined;
 }
 
 /** An API key without its secret. */
@@ -101,9 +103,10 @@ export const apiKeys = {
 
 const toPath = (apiKeyID: string) => ({ path: { apiKeyID } });
 
-const toWireLimits = ({ sandboxes, memoryMB }: ApiKeyLimits) => ({
+const toWireLimits = ({ sandboxes, memoryMB, requestsPerSecond }: ApiKeyLimits) => ({
   ...(sandboxes !== undefined && { sandboxes }),
   ...(memoryMB !== undefined && { memoryMB }),
+  ...(requestsPerSecond !== undefined && { requestsPerSecond }),
 });
 
 interface WireKey {

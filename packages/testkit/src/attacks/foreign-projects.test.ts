@@ -276,3 +276,40 @@ attackFromOutside(
     );
   },
 );
+
+attackFromOutside(
+  'exceeding the limits of a key by many calls at once, by a resume, or by a fork',
+  'limits that the transaction of each place checks, and a count of calls',
+  async () => {
+    const limits = { sandboxes: 2 };
+    const { key, keyId } = await apiKeys.create({
+      ...stack.connection,
+      name: 'greedy',
+      project: ATTACKER,
+      limits,
+    });
+    keyIds.push(keyId);
+    const create = () => ask('POST', '/v2/sandboxes', { key, body: { templateID: 'base', timeout: 120 } });
+    const made = await Promise.all(Array.from({ length: 6 }, create));
+    const [first = '', second = ''] = made
+      .filter(({ status }) => status === 201)
+      .map(({ text }) => (JSON.parse(text) as { sandboxID: string }).sandboxID);
+    expect(made.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      ...[201, 201, 429, 429, 429, 429],
+    ]);
+    expect(made.find(({ status }) => status === 429)?.text).toContain('greedy');
+    const fork = await ask('POST', `/v2/sandboxes/${first}/fork`, { key, body: { memory: false } });
+    expect(fork.text).toContain('is limited to 2 running sandboxes');
+    const pause = { key, body: { memory: false } };
+    expect(await ask('POST', `/sandboxes/${second}/pause`, pause)).toMatchObject({ status: 204 });
+    const third = await create();
+    expect(third.status).toBe(201);
+    const resume = await ask('POST', `/v2/sandboxes/${second}/connect`, { key, body: {} });
+    expect(resume).toMatchObject({ status: 429, text: expect.stringContaining('has 2') });
+    await apiKeys.setLimits(keyId, { requestsPerSecond: 1 }, stack.connection);
+    const calls = await Promise.all(Array.from({ length: 20 }, () => ask('GET', '/teams', { key })));
+    expect(calls.find(({ status }) => status === 429)?.text).toContain('per second on each server');
+    const { sandboxID } = JSON.parse(third.text) as { sandboxID: string };
+    for (const id of [first, second, sandboxID]) await Sandbox.kill(id, stack.connection);
+  },
+);

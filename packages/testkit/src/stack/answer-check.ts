@@ -36,9 +36,9 @@ export interface AnswerCheck {
   findProblem(operation: CheckedOperation, answer: Answer): string | undefined;
 }
 
-/** Headers of the connection, of the body as such, and of the rules of browsers: every answer may have them. */
+/** Headers of the connection, of the body as such, of the rules of browsers, and of the rate of a key: every answer may have them. */
 const GENERAL_HEADERS =
-  /^(date|connection|keep-alive|transfer-encoding|content-type|content-length|content-encoding|vary|cache-control|strict-transport-security|access-control-.*)$/;
+  /^(date|connection|keep-alive|transfer-encoding|content-type|content-length|content-encoding|vary|cache-control|strict-transport-security|access-control-.*|ratelimit(-(limit|remaining|reset|policy))?)$/;
 const AGENT_PORT = '49983';
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 

@@ -10,7 +10,8 @@ afterAll(() => served.close());
 
 const clientOf = (apiKey = served.apiKey) => createPlatformClient({ baseUrl: served.baseUrl, apiKey });
 type Client = ReturnType<typeof clientOf>;
-const createKey = async (limits: { sandboxes?: number; memoryMB?: number }, project?: string) => {
+type Limits = { sandboxes?: number; memoryMB?: number; requestsPerSecond?: number };
+const createKey = async (limits: Limits, project?: string) => {
   const body = { name: 'ci', limits, ...(project !== undefined && { project }) };
   const { data } = await clientOf().POST('/api-keys', { body });
   if (data === undefined) throw new Error('no key was created');
@@ -93,6 +94,27 @@ describe('the limits of a key', () => {
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await create(client)).status));
     expect(statuses.filter((status) => status === 201)).toHaveLength(4);
     expect(new Set(statuses)).toEqual(new Set([201, 429]));
+  });
+
+  it('bound the calls in a second, and say in each answer how many are left', async () => {
+    const { client } = await createKey({ requestsPerSecond: 3 });
+    const ask = async (by = client) => {
+      const { response, error } = await by.GET('/v2/sandboxes');
+      const fields = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit', 'Retry-After'];
+      return [response.status, ...fields.map((name) => response.headers.get(name)), error?.message];
+    };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask()));
+    expect(answers.toSorted(([one], [other]) => Number(one) - Number(other))).toEqual([
+      [200, '3', '2', '"key";r=2;t=1', null, undefined],
+      [200, '3', '1', '"key";r=1;t=1', null, undefined],
+      [200, '3', '0', '"key";r=0;t=1', null, undefined],
+      ...[4, 5].map((made) => [
+        ...[429, '3', '0', '"key";r=0;t=1', '1'],
+        `the key "ci" is limited to 3 calls per second on each server, and has made ${made}: try again in 1 s`,
+      ]),
+    ]);
+    expect((await ask(clientOf())).slice(0, 2)).toEqual([200, null]);
+    await expect.poll(async () => (await ask())[0], { interval: 200, timeout: 5000 }).toBe(200);
   });
 
   it.each([{ sandboxes: 0 }, { memoryMB: 1.5 }, { sandboxes: -1 }])(

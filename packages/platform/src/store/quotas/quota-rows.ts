@@ -1,12 +1,15 @@
-/** How much of what was made with a key may exist at the same time; what is undefined has no limit. */
+/** How much of what was made with a key may exist at the same time, and how often it may call; what is undefined has no limit. */
 export interface KeyLimits {
   /** Sandboxes that are starting, running, pausing or resuming. */
   sandboxes?: number;
   /** The memory of those sandboxes together, in MiB. */
   memoryMb?: number;
+  /** Calls of the API, for each server. */
+  requestsPerSecond?: number;
 }
 
-export type QuotaKind = keyof KeyLimits;
+/** A limit of what is recorded. */
+export type QuotaKind = Exclude<keyof KeyLimits, 'requestsPerSecond'>;
 
 /** A limit of a key, and what a reservation would have made of it. */
 export interface QuotaExceeded {
