@@ -24,7 +24,7 @@ let stack: Stack;
 beforeAll(async () => {
   certificate = makeTrustedCertificate('localhost');
   stack = await startStack({
-    args: [...certificate.args, '--http-redirect', '0', '--log-level', 'info', '--no-memory'],
+    args: [...certificate.args, '--http-redirect', '0', '--log-level', 'debug', '--no-memory'],
   });
 });
 afterAll(async () => {
@@ -63,6 +63,129 @@ attackFromOutside(
       raw.socket.destroy();
     }
     await expectService();
+  },
+);
+
+/** What comes back for bytes of HTTP/1.1, until the server ends the connection. */
+const say = async (bytes: string): Promise<string> => {
+  const socket = connectTls({ host: 'localhost', port: toPort(), ALPNProtocols: ['http/1.1'] });
+  socket.on('error', () => undefined).write(bytes);
+  return text(socket).catch(() => '');
+};
+
+attackFromOutside(
+  'hiding a request behind one of HTTP/1, by two lengths, chunks or lines that continue',
+  'a parser that refuses what others may read differently, and ends the connection',
+  async () => {
+    const host = `localhost:${toPort()}`;
+    const hidden = `GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    for (const lines of [
+      'Content-Length: 4\r\nTransfer-Encoding: chunked',
+      'Content-Length: 4\r\nContent-Length: 5',
+      'Content-Length: +4',
+      'Transfer-Encoding: chunked, identity',
+      'Transfer-Encoding : chunked',
+      'Transfer-Encoding: identity\r\n , chunked',
+      'X-One: a\nTransfer-Encoding: chunked',
+      'X-One: a\rTransfer-Encoding: chunked',
+    ])
+      for (const name of [host, `3000-i0123456789abcdefghij.${host}`]) {
+        const answers = await say(
+          `POST /v2/sandboxes HTTP/1.1\r\nHost: ${name}\r\n${lines}\r\n\r\n0\r\n\r\n${hidden}`,
+        );
+        expect(answers.match(/^HTTP\/1\.1 \d+/gm), lines).toEqual(['HTTP/1.1 400']);
+      }
+    expect(await say(hidden.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))).toMatch(
+      /^HTTP\/1\.1 200 /,
+    );
+  },
+);
+
+attackFromOutside(
+  'using the server as a proxy by CONNECT, or keeping a connection of HTTP/2 by it',
+  'a refusal that ends the connection; in HTTP/2 the method opens a WebSocket of a sandbox alone',
+  async () => {
+    const target = `127.0.0.1:${toPort()}`;
+    for (const name of [
+      target,
+      `localhost:${toPort()}`,
+      `3000-i0123456789abcdefghij.localhost:${toPort()}`,
+    ]) {
+      const key = `X-API-Key: ${stack.address.apiKey}`;
+      expect(await say(`CONNECT ${name} HTTP/1.1\r\nHost: ${name}\r\n${key}\r\n\r\n`)).not.toContain(' 200 ');
+      for (const more of [[], [[':protocol', 'connect-udp']], [[':protocol', 'connect-tcp']]] as [
+        string,
+        string,
+      ][][]) {
+        const raw = await open();
+        const extended =
+          more.length > 0
+            ? toHead('CONNECT').filter(([field]) => field === ':scheme' || field === ':path')
+            : [];
+        const head = [[':method', 'CONNECT'], [':authority', name], ...extended, ...more] as const;
+        raw.send(toFrame(HEADERS, END_HEADERS, 1, toFields(head as never)));
+        await raw.closed;
+      }
+    }
+    await expectService();
+  },
+);
+
+attackFromOutside(
+  'finding keys and tokens in the log, with its line for each request, or in an answer',
+  'paths without queries in the log, and answers that repeat no secret of a request',
+  async () => {
+    const made = await stack.api.POST('/sandboxes', { body: { templateID: 'base', timeout: 60 } });
+    const { sandboxID = '', envdAccessToken = '' } = made.data ?? {};
+    const [, plain] = /sent to the port with TLS.*"port":(\d+)/.exec(stack.log()) ?? [];
+    const secrets = {
+      key: stack.address.apiKey,
+      token: envdAccessToken,
+      wrong: 'secret-wrong-key',
+      query: 'secret-in-query',
+      referrer: 'secret-in-referrer',
+      cookie: 'secret-in-cookie',
+      password: 'secret-as-password',
+    };
+    const headers = {
+      'x-access-token': secrets.token,
+      authorization: `Basic ${btoa(`root:${secrets.password}`)}`,
+      referer: `https://evil.test/?${secrets.referrer}`,
+      cookie: `token=${secrets.cookie}`,
+    };
+    const answers: string[] = [];
+    const inside = { 'e2b-sandbox-id': sandboxID, 'e2b-sandbox-port': '49983' };
+    const port = { ...inside, 'e2b-sandbox-port': '8000' };
+    for (const path of [
+      '/v2/sandboxes',
+      '/nowhere',
+      '/sandboxes/i',
+      '/files',
+      '/health',
+      '/livez',
+      '/signature',
+    ])
+      for (const key of [secrets.key, secrets.wrong])
+        for (const route of path === '/health' ? [{}, inside, port] : [{}, inside]) {
+          const url = `${stack.address.apiUrl}${path}?path=/etc/hostname&signature=${secrets.query}`;
+          const answer = await fetch(url, {
+            headers: { ...headers, ...route, 'x-api-key': key },
+            redirect: 'manual',
+          });
+          answers.push(JSON.stringify([...answer.headers]), await answer.text());
+        }
+    const redirected = await fetch(`http://localhost:${plain}/nowhere`, {
+      headers: { ...headers, 'x-api-key': secrets.key },
+      redirect: 'manual',
+    });
+    expect(redirected.status).toBe(403);
+    answers.push(JSON.stringify([...redirected.headers]), await redirected.text());
+    await expect.poll(() => stack.log().match(/"message":"request"/g)?.length ?? 0).toBeGreaterThan(25);
+    const written = [stack.log(), ...answers].join('\n');
+    for (const [name, secret] of Object.entries(secrets)) {
+      expect(secret.length, name).toBeGreaterThan(8);
+      expect(written.includes(secret), `the ${name} was written`).toBe(false);
+    }
   },
 );
 
