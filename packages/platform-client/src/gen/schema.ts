@@ -1177,7 +1177,7 @@ export interface paths {
         };
         /**
          * Look up an alias
-         * @description 403 means that the alias exists and belongs to another team, so the name is taken.
+         * @description Names belong to a project: one of another project that is not public is 404, and does not prevent that yours gives the same.
          */
         get: operations["getTemplateByAlias"];
         put?: never;
@@ -5292,7 +5292,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Whether every team may use the template. */
+                        /** @description Whether every project may use the template. */
                         public: boolean;
                         /** @description Id of the template. */
                         templateID: string;

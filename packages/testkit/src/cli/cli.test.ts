@@ -162,14 +162,19 @@ describe('skerry doctor', () => {
     expect(results.length).toBeGreaterThan(5);
   });
 
-  it('removes what it has made when it is interrupted', async () => {
+  it('prints each result as it has it, and removes what it has made when it is interrupted', async () => {
     const dir = await mkdtemp('/var/tmp/doctor-');
     onTestFinished(() => rm(dir, { recursive: true, force: true }));
     const doctor = spawn(process.execPath, [skerryProgram, 'doctor', '--data', join(dir, 'data')], {
-      stdio: 'ignore',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let printed = '';
+    doctor.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk;
     });
     const exited = once(doctor, 'exit');
     await expect.poll(() => readFile('/proc/self/mountinfo', 'utf8'), { interval: 5 }).toContain(dir);
+    await expect.poll(() => printed, { interval: 5 }).toMatch(/^ok {3}root: /m);
     doctor.kill('SIGINT');
     expect(await exited).toEqual([1, null]);
     expect(await readdir(dir)).toEqual([]);

@@ -331,9 +331,14 @@ describe('an error', () => {
   });
 });
 
-it('shows metrics as one table', async () => {
-  await using sandbox = await Sandbox.create(stack.connection);
+it('shows metrics as one table, and goes on until the sandbox has ended with --watch', async () => {
+  const sandbox = await Sandbox.create(stack.connection);
+  const table =
+    /^TIME +CPU +MEMORY +DISK\n(\S+Z {2}[\d.]+ % of \d+ +\d+ of \d+ MiB +\d+ of \d+ MiB(\n|$)){2,}$/;
+  const watched = skerry('sandbox', 'metrics', '--watch', sandbox.sandboxId);
   await expect
-    .poll(() => skerry('sandbox', 'metrics', sandbox.sandboxId), { timeout: 30_000 })
-    .toMatch(/^TIME +CPU +MEMORY +DISK\n\S+Z {2}[\d.]+ % of \d+ +\d+ of \d+ MiB +\d+ of \d+ MiB(\n|$)/);
+    .poll(() => skerry('sandbox', 'metrics', sandbox.sandboxId), { timeout: 60_000 })
+    .toMatch(table);
+  await sandbox.kill();
+  expect(await watched).toMatch(table);
 });

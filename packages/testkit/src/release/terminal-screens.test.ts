@@ -119,9 +119,10 @@ const withoutHost: Record<string, (text: string) => string> = {
   doctor: (text) =>
     text
       .replace(
-        /^(?:ok {2}|OFF ) ([^:\n]+): .*(\n(?!ok {2}|OFF |\$).*)*/gm,
+        /^(?:ok {2}|OFF ) ([^:\n]+): .*(\n(?!ok {2}|OFF |\$|\n).*)*/gm,
         '<ok or OFF> $1: <what was found>',
       )
+      .replace(/^sandboxes can be made on this host.*(\n(?!\$).+)*/m, '<whether sandboxes can be made>')
       // runsc is there once a server of the host has fetched it.
       .replace(/^.* runsc version: .*\n/m, ''),
   system: (text) =>
