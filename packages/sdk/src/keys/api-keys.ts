@@ -103,11 +103,8 @@ export const apiKeys = {
 
 const toPath = (apiKeyID: string) => ({ path: { apiKeyID } });
 
-const toWireLimits = ({ sandboxes, memoryMB, requestsPerSecond }: ApiKeyLimits) => ({
-  ...(sandboxes !== undefined && { sandboxes }),
-  ...(memoryMB !== undefined && { memoryMB }),
-  ...(requestsPerSecond !== undefined && { requestsPerSecond }),
-});
+// JSON leaves out what is undefined.
+const toWireLimits = (limits: ApiKeyLimits) => limits as { [Name in keyof ApiKeyLimits]?: number };
 
 interface WireKey {
   id: string;
