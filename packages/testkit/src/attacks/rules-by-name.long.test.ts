@@ -40,10 +40,11 @@ def tls(name, address):
 `;
 
 atEachLevelAlone(({ level, attack }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'skerry-names-'));
+  let folder: string;
   let lab: OutsideLab;
   let arrived: string[] = [];
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'skerry-names-'));
     const resolvConf = join(folder, 'resolv.conf');
     writeFileSync(resolvConf, 'nameserver 1.2.3.53\n');
     const mount = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"';
