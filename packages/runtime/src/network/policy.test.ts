@@ -35,6 +35,7 @@ describe('findPolicyProblem', () => {
     '1.1.1.1 } accept',
     '01.1.1.1',
     '1.1.1.1/8/8',
+    `${'a.'.repeat(126)}bc`,
   ])('refuses "%s", which is neither', (entry) => {
     for (const problem of [find(['1.1.1.1', entry]), find([], ['1.1.1.1', entry])])
       expect(problem).toMatchObject({ index: 1, rule: expect.stringContaining('CIDR') });

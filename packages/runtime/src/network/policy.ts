@@ -5,8 +5,8 @@ import { isInRange } from './ranges.ts';
 
 /**
  * What a sandbox may reach: names, and addresses and ranges in CIDR notation. `allow` outranks `deny`, and what neither contains is allowed. The
- * addresses that are closed on each host stay closed, whatever `allow` contains. Only this folder reads the lists; every other part
- * passes the value on.
+ * addresses that are closed on each host stay closed, whatever `allow` contains. Only this folder and the handler that parses requests read
+ * the lists; every other part passes the value on.
  */
 export interface NetworkPolicy {
   /** IPv4, and names where `deny` has `0.0.0.0/0`: each exact, or `*.` with a name, for all below that one. */
@@ -92,7 +92,7 @@ const isName = (entry: string): boolean => {
   const name = entry.startsWith('*.') ? entry.slice(2) : entry;
   const labels = name.split('.');
   return (
-    entry.length <= 255 && labels.every((label) => LABEL.test(label)) && !/^\d*$/.test(labels.at(-1) ?? '')
+    name.length <= 253 && labels.every((label) => LABEL.test(label)) && !/^\d*$/.test(labels.at(-1) ?? '')
   );
 };
 
