@@ -102,7 +102,7 @@ describe('a server with settings of its own', () => {
         host,
         headers: { 'E2b-Sandbox-Id': open?.sandboxID ?? '', 'E2b-Sandbox-Port': '49983' },
       });
-    expect([(await ask('boxes.test')).status, (await ask('others.test')).status]).toEqual([200, 404]);
+    expect([(await ask('boxes.test')).status, (await ask('others.test')).status]).toEqual([200, 400]);
   });
 });
 
