@@ -49,6 +49,7 @@ testAgents(
             'mem_total_mib',
             'mem_used',
             'mem_used_mib',
+            'oom_kills',
             'ts',
           ].toSorted(),
         );
