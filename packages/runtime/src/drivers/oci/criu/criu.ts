@@ -11,6 +11,7 @@ import { createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { readCriuVersion, toCriuCommand } from './prepare-criu.ts';
 import { actsAsOwner } from './workarounds/act-as-owner.ts';
+import { isRefusal } from './workarounds/refusals.ts';
 
 /** The program that dumps processes to files and restores them, unpacked by `prepareCriu`. */
 export interface Criu {
@@ -300,7 +301,7 @@ const explore = (command: readonly string[], prepareMounts: () => void): Buffer 
 const EXPLORE_DEADLINE_MS = 10_000;
 const EXPLORE_TRIES = 3;
 
-/** CRIU has ended by itself: it cannot do what it was started for. */
+/** CRIU has ended by itself, and its log names something inside that it cannot keep. */
 export class CriuRefusedError extends RuntimeError {
   constructor(message: string) {
     super('internal', message);
@@ -329,7 +330,7 @@ const finish = async (
   const end = deadline.aborted ? `was killed after ${deadlineMs} ms` : `ended with ${status}`;
   const message = `criu ${end}: ${errors?.slice(0, 4).join('; ') ?? 'there is no log'}`;
   if (wasShort() && !deadline.aborted) throw new RuntimeError('exhausted', message);
-  throw typeof status === 'number' && errors !== undefined
+  throw typeof status === 'number' && errors?.some(isRefusal)
     ? new CriuRefusedError(message)
     : new RuntimeError('internal', message);
 };

@@ -1,12 +1,14 @@
+import { mkdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ObstacleKind } from '../../../obstacle.ts';
 import type { Instance } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';
 import { changedPaths } from '../testing/changed-paths.ts';
 import { type Holding, holdings } from '../testing/holdings.ts';
+import { expectNoBlame } from '../testing/host-failures.ts';
 import { useOci } from '../testing/oci-fixture.ts';
 
-const { create, toId } = useOci({ name: 'edge', memory: true, internet: true });
+const { create, dataDir, toId } = useOci({ name: 'edge', memory: true, internet: true });
 
 /** Each in a folder of its own. */
 const startHolders = (instance: Instance, held: Readonly<Record<string, Holding>>) => {
@@ -136,6 +138,14 @@ assert libc.ptrace(0x4206, int(os.read(r, 20)), 0, 0) == 0`,
     'changed_path',
     'f = open("/root/ghost", "w+"); f.write("x"); f.flush(); os.unlink("/root/ghost"); open("/root/ghost.cr.1.ghost", "w")',
   ],
+  [
+    'unknown',
+    `import resource
+if os.fork() == 0:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    while os.getppid() != 1: time.sleep(0.02)
+    os._exit(0)`,
+  ],
 ];
 
 describe('an object that cannot be dumped', () => {
@@ -157,8 +167,8 @@ while not os.path.exists("/root/close"):
 END
 rm -f /root/count /root/close; setsid python3 /root/hold.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`;
       await runInside(instance, program);
-      const process = expect.objectContaining({ command: 'python3' });
-      const refused = { code: 'blocked', obstacle: { kind, process } };
+      const process = kind === 'unknown' ? undefined : expect.objectContaining({ command: 'python3' });
+      const refused = { code: 'blocked', obstacle: process ? { kind, process } : { kind } };
       await expect(instance.pause({ memory: true }), hold).rejects.toMatchObject(refused);
       const before = await read();
       expect(before).toMatch(/^\d+$/);
@@ -169,6 +179,20 @@ rm -f /root/count /root/close; setsid python3 /root/hold.py > /root/log 2>&1 < /
     await instance.pause({ memory: true });
     await instance.resume();
     expect((await runInside(instance, 'echo here')).output).toBe('here\n');
+  });
+});
+
+describe('a failure of CRIU', () => {
+  it('blames nothing inside when CRIU is killed or cannot write its images, and everything continues', async () => {
+    await expectNoBlame(
+      { dataDir, instance: await create() },
+      {
+        isCommand: (words, id) =>
+          words.includes('dump.log') && words.some((word) => word.endsWith(`/${id}/memory`)),
+        block: (folder) => mkdirSync(`${folder}/core-1.img`),
+        blocks: 1,
+      },
+    );
   });
 });
 

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { readIfPresent } from '../../../kernel/read-if-present.ts';
 import { isPassing, type ObstacleError } from '../../../obstacle.ts';
 import { listInterfaces, runInside } from '../../../suite/client.ts';
 import { toSandboxFolder } from '../folder.ts';
 import { readRecord } from '../record.ts';
+import { expectNoBlame } from '../testing/host-failures.ts';
 import { expectOn, readCounter, startCounter, useSentry } from '../testing/sentry-lab.ts';
 
 const program = fileURLToPath(new URL('../testing/pause-endlessly.ts', import.meta.url));
@@ -81,39 +81,16 @@ describe('a pause with memory at level gvisor', () => {
 
   it('blames nothing inside when runsc is killed or cannot write its file, and everything continues', async () => {
     const instance = await oci.create();
-    const { memory } = toSandboxFolder(oci.dataDir, instance.id);
-    const last = await startCounter(instance);
-    const isCheckpoint = (pid: string): boolean => {
-      const words = readIfPresent(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.split('\0') ?? [];
-      return words[0] === oci.runscPath && words.includes('checkpoint') && words.includes(instance.id);
-    };
-    const killing = setInterval(() => {
-      for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isCheckpoint(name)))
-        process.kill(Number(pid), 'SIGTERM');
-    }, 2);
-    const killed = await instance.pause({ memory: true }).catch((error: unknown) => error);
-    clearInterval(killing);
-    expect(killed).toMatchObject({ code: 'internal' });
-    expect(await instance.state()).toBe('running');
-    await expectOn(instance, last);
-
-    // One for each try, and none for the removal of the folder.
-    let files = 0;
-    const covering = setInterval(() => {
-      if (files === 5) return;
-      readIfPresent(() => {
-        writeFileSync(`${memory}/checkpoint.img`, '', { flag: 'wx' });
-        files += 1;
-      });
-    }, 1);
-    const unwritable = await instance.pause({ memory: true }).catch((error: unknown) => error);
-    clearInterval(covering);
-    expect(unwritable).toMatchObject({ code: 'internal' });
-    expect(await instance.state()).toBe('running');
-    await expectOn(instance, last);
-    await instance.pause({ memory: true });
-    await instance.resume();
-    await expectOn(instance, last);
+    await expectNoBlame(
+      { dataDir: oci.dataDir, instance },
+      {
+        isCommand: (words, id) =>
+          words[0] === oci.runscPath && words.includes('checkpoint') && words.includes(id),
+        // runsc overwrites none.
+        block: (folder) => writeFileSync(`${folder}/checkpoint.img`, '', { flag: 'wx' }),
+        blocks: 5,
+      },
+    );
   });
 
   it('is refused when its images are damaged, and its files remain', async () => {
