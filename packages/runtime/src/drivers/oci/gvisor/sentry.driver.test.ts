@@ -59,8 +59,8 @@ describe('a pause with memory at level gvisor', () => {
       ['socket_file', `python3 -c '${listen}'`, `until ${connect} 2>/dev/null; do sleep 0.01; done`, connect],
       [
         'removed_file',
-        `sh -c 'exec 3<>/root/odd; exec sleep 99'`,
-        'until [ -e /root/odd ]; do sleep 0.01; done; rm /root/odd',
+        `sh -c 'exec 3<>"/root/a: encoding error: b"; exec sleep 99'`,
+        'until rm "/root/a: encoding error: b"; do sleep 0.01; done',
         'cat /proc/$(cat /root/pid)/fd/3',
       ],
     ] as const) {

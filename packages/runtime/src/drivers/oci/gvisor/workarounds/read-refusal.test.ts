@@ -23,6 +23,11 @@ describe('the log of a failed checkpoint', () => {
   it.each([
     ['a removed file', 'removed_file', [removed]],
     ['a removed file with a quotation mark', 'removed_file', [removed.replace('odd', 'o\\"d')]],
+    [
+      'a removed file whose name has words of the log',
+      'removed_file',
+      [removed.replace('odd', 'a: encoding error: b')],
+    ],
     ['a socket that is a file', 'socket_file', [socket]],
     ['the last of two refusals', 'socket_file', [removed, socket]],
     ['another object', 'unknown', [`${begin}: encoding error: unsupported:${stack}`]],

@@ -33,7 +33,8 @@ const readMessage = (line: string): string | undefined => {
 };
 
 const toObstacle = (message: string): Obstacle | undefined => {
-  const [, reason] = message.split(': encoding error: ');
+  // The first of these words: the names of files follow them.
+  const reason = /: encoding error: (.*)/s.exec(message)?.[1];
   // Only an object that is being encoded refuses by itself; a failed write of what was encoded shows no such call.
   if (reason === undefined || !reason.includes('.StateSave(')) return undefined;
   if (reason.startsWith('Cannot save endpoint with bound host socket')) return { kind: 'socket_file' };
