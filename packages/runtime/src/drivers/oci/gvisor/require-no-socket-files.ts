@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readIfPresent } from '../../../kernel/read-if-present.ts';
-import { ObstacleError } from '../../../obstacle.ts';
+import { ObstacleError, type ObstacleKind } from '../../../obstacle.ts';
 
-/** The agent may remove the files of its sockets before it closes them. */
+/** Closed sockets stay open at the sentry for a moment. */
 const TRIES = 5;
 const TRY_AFTER_MS = 50;
 
 /**
- * Rejects with an `ObstacleError` while a unix socket that is bound to a file is open inside. runsc refuses that too,
- * but its attempt drops what leads from the file to the socket: nothing could connect to it afterwards.
+ * Rejects with an `ObstacleError` while a unix socket that is bound to a file is open inside; those of the agent are a kind of
+ * their own, since it closes them soon. runsc refuses that too, but its attempt drops what leads from the file to the socket: nothing could connect to it afterwards.
  */
 export const requireNoSocketFiles = async (options: {
   /** The process of the sentry, and all of the sandbox, among them that of its files. */
@@ -17,29 +17,37 @@ export const requireNoSocketFiles = async (options: {
   pids: readonly number[];
   signal: AbortSignal;
 }): Promise<void> => {
-  for (let tries = 1; hasSocketFile(options); tries++) {
-    if (tries === TRIES) throw new ObstacleError({ kind: 'socket_file' });
+  for (let tries = 1; ; tries++) {
+    const kind = findSocketFile(options);
+    if (kind === undefined) return;
+    if (tries === TRIES) throw new ObstacleError({ kind });
     await sleep(TRY_AFTER_MS, undefined, { signal: options.signal });
   }
 };
 
 /** The process that binds the sockets keeps them open for ever; the sentry, as long as a process inside does. */
-const hasSocketFile = ({ sentry, pids }: { sentry: number; pids: readonly number[] }): boolean => {
-  const namespaces = new Map(pids.map((pid) => [readLink(`/proc/${pid}/ns/net`), pid]));
-  const bound = new Set([...namespaces.values()].flatMap(listBound));
-  const folder = `/proc/${sentry}/fd`;
+const findSocketFile = (options: { sentry: number; pids: readonly number[] }): ObstacleKind | undefined => {
+  const namespaces = new Map(options.pids.map((pid) => [readLink(`/proc/${pid}/ns/net`), pid]));
+  const bound = new Map([...namespaces.values()].flatMap(listBound));
+  const folder = `/proc/${options.sentry}/fd`;
   const links = bound.size === 0 ? [] : readdirSync(folder).map((name) => readLink(`${folder}/${name}`));
-  return links.some((link) => bound.has(/^socket:\[(\d+)\]$/.exec(link ?? '')?.[1]));
+  const paths = links
+    .map((link) => bound.get(/^socket:\[(\d+)\]$/.exec(link ?? '')?.[1]))
+    .filter((path) => path !== undefined);
+  if (paths.length === 0) return undefined;
+  return paths.every(isOfAgent) ? 'agent_connection' : 'socket_file';
 };
+
+/** Whether the agent binds to the path, before it gives the socket the name that clients use. */
+const isOfAgent = (path: string): boolean => /^\/run\/envd\/(http|control)\.sock\.new$/.test(path);
 
 const readLink = (path: string): string | undefined => readIfPresent(() => readlinkSync(path));
 
-/** The inodes of the unix sockets that were bound to a file in the network namespace of a process, proc_pid_net(5). */
-const listBound = (pid: number): (string | undefined)[] => {
+/** The unix sockets that were bound to a file in the network namespace of a process, proc_pid_net(5): inode → path. */
+const listBound = (pid: number): [string | undefined, string][] => {
   const table = readIfPresent(() => readFileSync(`/proc/${pid}/net/unix`, 'latin1')) ?? '';
-  return table
-    .split('\n')
-    .map((line) => line.trim().split(/ +/))
-    .filter(([, , , , , , , path]) => path?.startsWith('/'))
-    .map(([, , , , , , inode]) => inode);
+  return [...table.matchAll(/^\S+: \S+ \S+ \S+ \S+ \S+ +(\d+) (\/.*)$/gm)].map(([, inode, path = '']) => [
+    inode,
+    path,
+  ]);
 };

@@ -49,6 +49,22 @@ describe('a pause with memory at level gvisor', () => {
     await expectOn(instance, last);
   });
 
+  it('is refused for a while when the agent is stopped before it has closed its sockets, and everything continues', async () => {
+    const instance = await oci.create();
+    const { guest } = toSandboxFolder(oci.dataDir, instance.id);
+    const last = await startCounter(instance);
+    const stop = 'sleep 0.5; kill -STOP $PPID; rm /run/envd/control.sock';
+    await runInside(instance, `(${stop}) >/dev/null 2>&1 </dev/null & sleep 0`);
+    await expect.poll(() => existsSync(`${guest}/control.sock`)).toBe(false);
+    const refused = await instance.pause({ memory: true }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'blocked', obstacle: { kind: 'agent_connection' } });
+    expect(await instance.state()).toBe('running');
+    await expectOn(instance, last);
+    await instance.pause({ memory: true });
+    await instance.resume();
+    await expectOn(instance, last);
+  });
+
   it('is refused while something cannot be checkpointed, and everything continues', async () => {
     const instance = await oci.create();
     const last = await startCounter(instance);
