@@ -34,6 +34,13 @@ export const changedPaths = {
     seen: 'new\nsleep\n',
     refusals: { gvisor: 'removed_file' },
   },
+  'a working folder that was moved, and whose name is used again': {
+    // The process tells it: /proc of gVisor has no `cwd`.
+    begin: `mkdir app; touch app/kept; cd app; ${inBackground(`sh -c 'while true; do ${until('rm ~/ask')}; (/bin/pwd; ls) > ~/next; mv ~/next ~/answer; done'`)} cd ..; mv app moved; mkdir app; touch app/other; echo $!`,
+    look: () => `rm -f answer; touch ask; ${until('[ -s answer ]')}; cat answer; ls app`,
+    seen: '/home/user/moved\nkept\nother\n',
+    refusals: {},
+  },
   'a running program that was removed, and whose name is used again': {
     begin: `cp /bin/sleep program; ${inBackground('./program 1000')} ${until('grep -q ^./program /proc/$!/cmdline')}; rm program; cp /bin/cat program; echo $!`,
     look: (pid) => `cat /proc/${pid}/comm; cmp program /bin/cat && echo other`,
@@ -45,6 +52,12 @@ export const changedPaths = {
     look: (pid) => `cat /proc/${pid}/fd/3 held`,
     seen: 'kept\nother\n',
     refusals: { gvisor: 'removed_file' },
+  },
+  'an open file that was moved, and whose name is used again': {
+    begin: `${inBackground(`sh -c 'exec 3<>held; echo kept >&3; exec sleep 1000'`)} ${until('[ -s held ]')}; mv held moved; echo other > held; echo $!`,
+    look: (pid) => `readlink /proc/${pid}/fd/3; cat /proc/${pid}/fd/3 moved held`,
+    seen: '/home/user/moved\nkept\nkept\nother\n',
+    refusals: {},
   },
   'a mapped file that was removed': {
     begin: `${python(`import mmap, os, time
@@ -71,7 +84,7 @@ while True:
 } as const satisfies Record<string, ChangedPath>;
 
 /**
- * Expects that a pause and a snapshot keep it exactly, or that both are refused with its kind while everything runs on.
+ * Expects that a pause, a snapshot and a fork keep it exactly, or that all are refused with its kind while everything runs on.
  */
 export const expectKeptOrRefused = async (
   { connection }: Pick<Stack, 'connection'>,
@@ -86,13 +99,15 @@ export const expectKeptOrRefused = async (
   const kind = refusals[level];
   if (kind === undefined) {
     const { snapshotId } = await sandbox.createSnapshot();
+    const [fork] = await sandbox.fork();
+    if (!(fork instanceof Sandbox)) throw fork;
     await sandbox.pause();
     const again = await Sandbox.connect(sandbox.sandboxId, connection);
     const copy = await Sandbox.create({ ...connection, template: snapshotId });
-    for (const one of [again, copy]) await expectSeen(one);
-    await copy.kill();
+    for (const one of [again, fork, copy]) await expectSeen(one);
+    for (const one of [fork, copy]) await one.kill();
   } else {
-    for (const act of [() => sandbox.pause(), () => sandbox.createSnapshot()]) {
+    for (const act of [() => sandbox.pause(), () => sandbox.createSnapshot(), () => sandbox.fork()]) {
       const refused = await act().catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(MemoryNotKeptError);
       expect(refused).toMatchObject({ code: 'conflict', retryable: false, obstacle: { kind } });
