@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import {
   copyFileSync,
@@ -51,6 +51,9 @@ afterAll(async () => {
   for (const folder of [scratch, dataDir]) rmSync(folder, { recursive: true, force: true });
 });
 
+/** The name of the file of an upload with this hash: a hash counts for one project, here for the default one. */
+const toKeptName = (hash: string): string => createHash('sha256').update(`local:${hash}`).digest('hex');
+
 const copyStep = (hash: string, ...args: string[]) => ({ type: 'COPY', args, filesHash: hash });
 const readAll = async (template: string, command: string): Promise<string> => {
   const sandbox = await Sandbox.create({ ...stack.connection, template, timeoutMs: 120_000 });
@@ -79,14 +82,14 @@ describe('an upload link', () => {
       url: expect.any(String),
     });
     expect(await put(link.data?.url ?? '', 'second')).toMatchObject({ status: 204 });
-    expect(readFileSync(join(contexts, hash), 'utf8')).toBe('second');
+    expect(readFileSync(join(contexts, toKeptName(hash)), 'utf8')).toBe('second');
     const url = await getUrl();
     const bodies = ['a', 'b', 'c'].map((letter) => letter.repeat(MIB));
     expect(await Promise.all(bodies.map(async (body) => (await put(url.href, body)).status))).toEqual([
       204, 204, 204,
     ]);
-    expect(bodies).toContain(readFileSync(join(contexts, hash), 'utf8'));
-    expect(readdirSync(contexts)).toEqual([hash]);
+    expect(bodies).toContain(readFileSync(join(contexts, toKeptName(hash)), 'utf8'));
+    expect(readdirSync(contexts)).toEqual([toKeptName(hash)]);
   });
 
   it('is given for templates that are built, and for hashes', async () => {
@@ -105,7 +108,7 @@ describe('an upload link', () => {
     const forged = await getUrl();
     forged.searchParams.set('signature', '0'.repeat(64));
     const other = await getUrl();
-    other.pathname = other.pathname.replace(hash, toFilesHash('other'));
+    other.pathname = other.pathname.replace(toKeptName(hash), toFilesHash('other'));
     const bare = await getUrl();
     bare.search = '';
     for (const url of [forged, other, bare])
@@ -115,7 +118,9 @@ describe('an upload link', () => {
       });
     const expired = await getUrl();
     const secret = readFileSync(join(dataDir, 'secret'), 'utf8').trim();
-    const signature = createHmac('sha256', secret).update(`upload:${templateID}:${hash}:1000`).digest('hex');
+    const signature = createHmac('sha256', secret)
+      .update(`upload:${templateID}:${toKeptName(hash)}:1000`)
+      .digest('hex');
     expired.search = new URLSearchParams({ expires: '1000', signature }).toString();
     expect(await put(expired.href)).toMatchObject({ status: 403, text: expect.stringContaining('expired') });
   });
@@ -281,7 +286,7 @@ describe('a step that copies files', () => {
     });
     const again = await builds.register('missing');
     expect((await builds.start(again, { fromTemplate, steps })).response.status).toBe(202);
-    rmSync(join(contexts, hash));
+    rmSync(join(contexts, toKeptName(hash)));
     expect((await builds.waitForEnd(again)).reason).toMatchObject({
       step: '2',
       message: expect.stringContaining('were removed since'),
@@ -370,11 +375,11 @@ describe('the uploads of a server that starts again', () => {
     const [old, fresh] = [toFilesHash('old'), toFilesHash('fresh')];
     for (const hash of [old, fresh]) await builds.upload(templateID, hash, 'archive');
     const yesterday = Date.now() / 1000 - 25 * 3600;
-    utimesSync(join(contexts, old), yesterday, yesterday);
+    utimesSync(join(contexts, toKeptName(old)), yesterday, yesterday);
     await stack.kill();
     writeFileSync(join(contexts, '.upload-left'), 'half');
     await start();
-    expect(readdirSync(contexts)).toContain(fresh);
-    expect([old, '.upload-left'].filter((name) => existsSync(join(contexts, name)))).toEqual([]);
+    expect(readdirSync(contexts)).toContain(toKeptName(fresh));
+    expect([toKeptName(old), '.upload-left'].filter((name) => existsSync(join(contexts, name)))).toEqual([]);
   });
 });
