@@ -197,7 +197,7 @@ describe('skerry sandbox list, info and kill', () => {
       new RegExp(`^${sandboxId}  base +paused +\\d+s +-$`, 'm'),
     );
     expect((await runSkerry(sandbox('explain', sandboxId))).stdout).toMatch(
-      /^where {4}the machine of the server\n\S+Z {2}sandbox started\n\S+Z {2}sandbox paused\n$/,
+      /^where {4}the machine of the server\nlevel {4}container\n\S+Z {2}sandbox started\n\S+Z {2}sandbox paused\n$/,
     );
     expect(await runSkerry(sandbox('explain', 'inone'))).toMatchObject({ code: 1 });
   });
