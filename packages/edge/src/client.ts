@@ -29,13 +29,11 @@ export const noteResponse = (request: IncomingMessage, response: ServerResponse)
 
 export const answerOf = (request: IncomingMessage): ServerResponse | undefined => responses.get(request);
 
-/** INTERNAL_ERROR of RFC 9113: a server has broken off its response. */
-const BROKEN = 2;
-
 /** Ends a connection with a TCP reset, or a stream with its own, so that the other side cannot mistake it for a proper end. */
 export const reset = (client: Client): void => {
   if ('rstCode' in client) {
-    client.close(BROKEN);
+    // `close` ends the body first, and a pipeline that hears of it destroys the stream before the reset is sent.
+    client.destroy(new Error('the server has broken off its response'));
     return;
   }
   const socket = carriers.get(client) ?? client;

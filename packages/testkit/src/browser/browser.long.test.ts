@@ -1,7 +1,9 @@
 // Servers in sandboxes as a person opens them: in Chromium, by their names, over TLS that the server speaks itself.
+import { once } from 'node:events';
 import { Sandbox } from '@skerry/sdk';
 import type { Page } from 'puppeteer-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { WebSocket as WebSocketClient } from 'ws';
 import { type OpenBrowser, openBrowser } from './open-browser.ts';
 import { type SecureDomain, serveSecureDomain } from './secure-domain.ts';
 import { readSeen, servePage } from './serve-page.ts';
@@ -45,7 +47,10 @@ const openTab = async (): Promise<{ tab: Page; statuses: number[] }> => {
 const keepWebSocket = (tab: Page): Promise<string> =>
   tab.evaluate(async () => {
     const socket = new WebSocket(`wss://${location.host}/socket`);
-    Object.assign(window, { kept: socket });
+    const keptEnd = new Promise<number>((resolve) =>
+      socket.addEventListener('close', ({ code }) => resolve(code)),
+    );
+    Object.assign(window, { kept: socket, keptEnd });
     return new Promise<string>((resolve, reject) => {
       socket.onopen = () => socket.send('first');
       socket.onmessage = ({ data }) => resolve(String(data));
@@ -61,6 +66,14 @@ const sendKept = (tab: Page, text: string): Promise<string> =>
       kept.send(sent);
     });
   }, text);
+
+/** Resolves with the code with which the page's WebSocket closes within two seconds. */
+const untilClosed = (tab: Page): Promise<number | string> =>
+  tab.evaluate(async () => {
+    const { keptEnd } = window as unknown as { keptEnd: Promise<number> };
+    const open = new Promise<string>((resolve) => setTimeout(() => resolve('still open'), 2_000));
+    return Promise.race([keptEnd, open]);
+  });
 
 /** Also waits over the reload of the page that is shown meanwhile. */
 const untilServed = (tab: Page): Promise<unknown> =>
@@ -93,6 +106,27 @@ it('shows a page while a paused sandbox is resumed, which opens by itself, and h
   expect(await keepWebSocket(tab)).toBe('first');
   expect(await sendKept(tab, 'second')).toBe('second');
   expect((await readSeen(sandbox, PORT)).map(({ path }) => path)).toContain('/socket');
+});
+
+it('closes WebSockets of a page and of a client of HTTP/1.1 when the program inside ends, and when the sandbox is paused or killed', async () => {
+  const sandbox = await start();
+  const { tab } = await openTab();
+  await tab.goto(sandbox.getUrl(PORT));
+  const endProgram = (): Promise<unknown> =>
+    sandbox.commands.run(
+      'for each in /proc/[0-9]*; do case $(readlink $each/exe) in */python3*) kill -9 $(basename $each);; esac; done',
+    );
+  for (const end of [endProgram, () => sandbox.pause(), () => sandbox.kill()]) {
+    expect(await keepWebSocket(tab)).toBe('first');
+    const older = new WebSocketClient(`${sandbox.getUrl(PORT).replace('https', 'wss')}/socket`);
+    const olderClosed = once(older, 'close', { signal: AbortSignal.timeout(30_000) });
+    older.on('error', () => undefined);
+    await once(older, 'open');
+    await end();
+    expect(await untilClosed(tab)).toBe(1006);
+    expect((await olderClosed)[0]).toBe(1006);
+    if (end === endProgram) await servePage(sandbox, PORT);
+  }
 });
 
 it('is refused a private port, opens it by its signed link, and is served there from then on', async () => {
