@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_WAITING } from './proxy/turns.ts';
 import { openSandboxGateway, type SandboxGateway } from './sandbox-gateway.ts';
 import { splitIntoRecords, toHello } from './testing/hello.ts';
 
@@ -216,5 +217,101 @@ describe('HTTP', () => {
     socket.write('ping');
     expect(String((await once(socket, 'data'))[0])).toBe('ping');
     socket.destroy();
+  });
+
+  it.each([
+    ['a Trailer on a request without a body', toRequest('api.example.com', 'Trailer: x\r\n')],
+    [
+      'a Trailer on a change of the protocol',
+      toRequest('api.example.com', 'Trailer: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n'),
+    ],
+  ])('passes %s on without it', async (_, bytes) => {
+    const socket = await open();
+    socket.write(bytes);
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 (?:200|101) /);
+    socket.destroy();
+  });
+
+  /** A server that answers the first bytes of each connection with these. */
+  const serve = async (answer: string): Promise<Server> => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.write(answer, 'latin1'));
+    }).listen(0, local);
+    await once(server, 'listening');
+    destination = { address: local, port: portOf(server) };
+    return server;
+  };
+
+  it.each([
+    ['a Trailer and a length', 'HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: 2\r\n\r\nok', 200],
+    ['a Trailer and no body', 'HTTP/1.1 304 No\r\nTrailer: x\r\nTransfer-Encoding: chunked\r\n\r\n', 304],
+    ['the status 099', 'HTTP/1.1 099 Low\r\nContent-Length: 2\r\n\r\nok', 502],
+    ['a control character in its reason', 'HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok', 502],
+    [
+      'an unwanted change of the protocol',
+      'HTTP/1.1 101 No\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+      502,
+    ],
+  ])('answers the client when the answer has %s', async (_, answer, status) => {
+    const server = await serve(answer);
+    expect(await send(toRequest('api.example.com', 'Connection: close\r\n'))).toMatch(
+      new RegExp(`^HTTP/1.1 ${status} `),
+    );
+    server.close();
+  });
+
+  it('passes early hints and the trailers of a request and of its answer on, but no Host among them', async () => {
+    web.removeAllListeners('request');
+    web.on('request', (incoming, response) => {
+      response.writeEarlyHints({ link: '</a.css>; rel=preload', 'x-more': 'b' });
+      response.writeHead(200, { trailer: 'x-end' });
+      incoming.resume().on('end', () => {
+        response.addTrailers({ 'x-end': JSON.stringify(incoming.trailers) });
+        response.end('body');
+      });
+    });
+    const answer = await send(
+      'POST / HTTP/1.1\r\nHost: api.example.com\r\nTrailer: x-sum\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n' +
+        '1\r\na\r\n0\r\nx-sum: 1\r\nhost: evil.example\r\n\r\n',
+    );
+    expect(answer).toMatch(
+      /^HTTP\/1.1 103 Early Hints\r\nLink: <\/a.css>; rel=preload\r\nx-more: b\r\n\r\nHTTP\/1.1 200 /,
+    );
+    expect(answer).toContain('x-end: {"x-sum":"1"}');
+  });
+
+  it('passes requests that arrive at once on one after the other, and ends a connection with too many', async () => {
+    let running = 0;
+    let most = 0;
+    web.removeAllListeners('request');
+    web.on('request', (incoming: IncomingMessage, response) => {
+      most = Math.max(most, ++running);
+      setTimeout(() => {
+        running -= 1;
+        response.end(incoming.url);
+      }, 2);
+    });
+    const last = toRequest('api.example.com', 'Connection: close\r\n');
+    const answers = await send(toRequest('api.example.com').repeat(MAX_WAITING) + last);
+    expect(answers.match(/HTTP\/1.1 200 /g)).toHaveLength(MAX_WAITING + 1);
+    expect(most).toBe(1);
+    expect(await send(toRequest('api.example.com').repeat(MAX_WAITING + 2))).not.toContain('200');
+  });
+
+  it('resets an answer when its name is no longer allowed, whatever the client has asked for behind it', async () => {
+    web.removeAllListeners('request');
+    web.on('request', (_, response) => void response.write('first'));
+    const socket = await open();
+    socket.write(toRequest('api.example.com') + toRequest('b.cdn.example'));
+    await once(socket, 'data');
+    const ended = outcome(socket);
+    gateway.update(toPolicy(['b.cdn.example']));
+    expect(await ended).toBe('ECONNRESET');
+  });
+
+  it('ends a connection that wants another protocol behind a request', async () => {
+    const upgrade = toRequest('api.example.com', 'Connection: Upgrade\r\nUpgrade: echo\r\n');
+    expect(await send(toRequest('api.example.com') + upgrade)).not.toContain('101');
   });
 });
