@@ -1,4 +1,4 @@
-import { readClientHello } from '../tls/read-client-hello.ts';
+import { createHelloReader } from '../tls/read-client-hello.ts';
 import { type Connection, isAllowed, type Judge } from './connection.ts';
 import type { HttpProxy } from './http-proxy.ts';
 import { splice } from './splice.ts';
@@ -25,39 +25,33 @@ export const acceptConnection = (
   const { socket } = connection;
   const reset = (): void => void socket.resetAndDestroy();
   const chunks: Buffer[] = [];
-  let count = 0;
-  let needs = 1;
+  const reader = createHelloReader();
   const timer = setTimeout(reset, HELLO_TIMEOUT_MS);
   const settle = (): void => {
     clearTimeout(timer);
     socket.off('data', take).off('end', reset).off('close', settle);
   };
   const take = (chunk: Buffer): void => {
-    chunks.push(chunk);
-    count += chunk.length;
-    if (count < needs) return;
-    const bytes = chunks.length === 1 ? chunk : Buffer.concat(chunks);
-    if (bytes[0] !== TLS_HANDSHAKE) {
+    if (chunks.length === 0 && chunk[0] !== TLS_HANDSHAKE) {
       settle();
       socket.pause();
-      socket.unshift(bytes);
+      socket.unshift(chunk);
       http.serve(connection);
       socket.resume();
       return;
     }
-    const hello = readClientHello(bytes);
-    if (typeof hello === 'object' && 'needs' in hello) {
-      needs = hello.needs;
-      return;
-    }
+    chunks.push(chunk);
+    const hello = reader.read(chunk);
+    if (hello === undefined) return;
     settle();
     socket.pause();
     if (hello === 'malformed') reset();
     else if (hello.serverName === undefined) deny();
-    else void passOn(hello.serverName, bytes);
+    else passOn(hello.serverName).catch(reset);
   };
-  const passOn = async (name: string, bytes: Buffer): Promise<void> => {
-    if (await isAllowed(judge, connection, name)) splice(socket, bytes, connection.destination);
+  const passOn = async (name: string): Promise<void> => {
+    if (await isAllowed(judge, connection, name))
+      splice(socket, Buffer.concat(chunks), connection.destination);
     else if (!socket.destroyed) deny();
   };
   const deny = (): void => {

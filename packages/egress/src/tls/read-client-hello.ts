@@ -1,50 +1,87 @@
-/** The hello with its server name, that it is none, or how many bytes there must be before the next attempt. */
-export type HelloResult = { serverName: string | undefined } | 'malformed' | { needs: number };
+/** The server name of a hello, or that it is none. */
+export type HelloResult = { serverName: string | undefined } | 'malformed';
 
 /** The longest hello that is read, with the headers of its records. */
-export const MAX_HELLO_BYTES = 65_536;
+const MAX_HELLO_BYTES = 65_536;
 
-/** The most records of one hello. Each costs another attempt to read it. */
+/** The most records of one hello. */
 const MAX_RECORDS = 64;
+
+/** The most pieces in which a hello may arrive. */
+export const MAX_PIECES = 256;
 
 const HANDSHAKE_RECORD = 22;
 const CLIENT_HELLO = 1;
 const RECORD_HEADER_BYTES = 5;
+const MESSAGE_HEADER_BYTES = 4;
 const MAX_RECORD_BYTES = 16_384;
 const SERVER_NAME_EXTENSION = 0;
 const HOST_NAME = 0;
 
-/**
- * Reads the server name of a TLS client hello (RFC 8446, 4.1.2), which may be spread over several records. `bytes` is all that has
- * arrived. Never throws.
- */
-export const readClientHello = (bytes: Buffer): HelloResult => {
-  const parts: Buffer[] = [];
-  let count = 0;
-  for (let at = 0; ; ) {
-    if (bytes.length < at + RECORD_HEADER_BYTES) return toNeed(at + RECORD_HEADER_BYTES);
-    const length = bytes.readUInt16BE(at + 3);
-    // An empty record of a handshake is not allowed (RFC 8446, 5.1).
-    if (bytes[at] !== HANDSHAKE_RECORD || bytes[at + 1] !== 3 || length === 0 || length > MAX_RECORD_BYTES)
-      return 'malformed';
-    const end = at + RECORD_HEADER_BYTES + length;
-    if (bytes.length < end) return toNeed(end);
-    parts.push(bytes.subarray(at + RECORD_HEADER_BYTES, end));
-    count += length;
-    at = end;
-    if (parts.length > MAX_RECORDS) return 'malformed';
-    if (count < 4) continue;
-    const handshake = Buffer.concat(parts);
-    if (handshake[0] !== CLIENT_HELLO) return 'malformed';
-    const whole = 4 + handshake.readUIntBE(1, 3);
-    if (whole > MAX_HELLO_BYTES) return 'malformed';
-    if (count < whole) continue;
-    // A client sends nothing after its hello but early data, which is in records of another type.
-    return count === whole ? readServerName(handshake.subarray(4)) : 'malformed';
-  }
-};
+/** Reads one hello in the pieces in which it arrives. */
+export interface HelloReader {
+  /** Takes the next piece. Undefined while the hello is not complete; to be called no more after another result. Never throws. */
+  read(piece: Buffer): HelloResult | undefined;
+}
 
-const toNeed = (needs: number): HelloResult => (needs > MAX_HELLO_BYTES ? 'malformed' : { needs });
+/**
+ * Returns a reader for the server name of a TLS client hello (RFC 8446, 4.1.2), which may be spread over several records. Each byte is
+ * looked at once, and the message is joined once.
+ */
+export const createHelloReader = (): HelloReader => {
+  const recordHeader = Buffer.alloc(RECORD_HEADER_BYTES);
+  const messageHeader = Buffer.alloc(MESSAGE_HEADER_BYTES);
+  const parts: Buffer[] = [];
+  let pieces = 0;
+  let headerCount = 0;
+  /** The bytes of the record that are still to come. */
+  let left = 0;
+  let records = 0;
+  /** The bytes of the message that have arrived. */
+  let count = 0;
+  /** The bytes of all records, with their headers. */
+  let total = 0;
+
+  const isRecordAllowed = (): boolean => {
+    left = recordHeader.readUInt16BE(3);
+    total += RECORD_HEADER_BYTES + left;
+    records += 1;
+    // An empty record of a handshake is not allowed (RFC 8446, 5.1).
+    const isHandshake = recordHeader[0] === HANDSHAKE_RECORD && recordHeader[1] === 3 && left > 0;
+    return isHandshake && left <= MAX_RECORD_BYTES && total <= MAX_HELLO_BYTES && records <= MAX_RECORDS;
+  };
+
+  return {
+    read: (piece) => {
+      pieces += 1;
+      if (pieces > MAX_PIECES) return 'malformed';
+      for (let at = 0; at < piece.length; ) {
+        if (left === 0) {
+          const copied = piece.copy(recordHeader, headerCount, at);
+          headerCount += copied;
+          at += copied;
+          if (headerCount < RECORD_HEADER_BYTES) return undefined;
+          headerCount = 0;
+          if (!isRecordAllowed()) return 'malformed';
+          continue;
+        }
+        const part = piece.subarray(at, at + left);
+        if (count < MESSAGE_HEADER_BYTES) part.copy(messageHeader, count);
+        parts.push(part);
+        count += part.length;
+        left -= part.length;
+        at += part.length;
+        if (messageHeader[0] !== CLIENT_HELLO) return 'malformed';
+        if (count < MESSAGE_HEADER_BYTES) continue;
+        const whole = MESSAGE_HEADER_BYTES + messageHeader.readUIntBE(1, 3);
+        // A client sends nothing after its hello but early data, which is in records of another type.
+        if (whole > MAX_HELLO_BYTES || count + left > whole) return 'malformed';
+        if (count === whole) return readServerName(Buffer.concat(parts).subarray(MESSAGE_HEADER_BYTES));
+      }
+      return undefined;
+    },
+  };
+};
 
 /** Reads the body of a whole hello. */
 const readServerName = (body: Buffer): HelloResult => {
