@@ -2,6 +2,7 @@ import { BlockList, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { createAskUpstream } from './dns/ask-upstream.ts';
+import { createConnectionBudget } from './proxy/budget.ts';
 import type { Destination } from './proxy/connection.ts';
 import { openSandboxGateway, type SandboxGateway, type SandboxPolicy } from './sandbox-gateway.ts';
 
@@ -43,6 +44,7 @@ export interface GatewayOptions {
 /** Runs the gateway of this machine. Resolves when the input ends. */
 export const runGateway = async (options: GatewayOptions): Promise<void> => {
   const { input, output, isPublicAddress, ...ports } = options;
+  const budget = createConnectionBudget();
   const opened = new Map<string, SandboxGateway>();
   const toPolicy = ({
     names,
@@ -63,7 +65,10 @@ export const runGateway = async (options: GatewayOptions): Promise<void> => {
       opened.delete(host);
     } else if (known !== undefined) known.update(toPolicy(sandbox));
     else
-      opened.set(host, await openSandboxGateway({ ...ports, host, guest: sandbox.guest }, toPolicy(sandbox)));
+      opened.set(
+        host,
+        await openSandboxGateway({ ...ports, budget, host, guest: sandbox.guest }, toPolicy(sandbox)),
+      );
   };
   for await (const line of createInterface({ input })) {
     const request = JSON.parse(line) as GatewayRequest;

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createConnectionBudget } from './proxy/budget.ts';
 import { MAX_WAITING } from './proxy/turns.ts';
 import { openSandboxGateway, type SandboxGateway } from './sandbox-gateway.ts';
 import { splitIntoRecords, toHello } from './testing/hello.ts';
@@ -27,6 +28,7 @@ const toPolicy = (names: string[]) => ({
 let gateway: SandboxGateway;
 let proxyPort: number;
 let destination: { address: string; port: number } | undefined;
+let unknownDestination: () => undefined;
 let echo: Server;
 let web: HttpServer;
 let requests: { host: string | undefined; url: string | undefined }[];
@@ -61,9 +63,14 @@ beforeEach(async () => {
   });
   await Promise.all([once(echo, 'listening'), once(web, 'listening')]);
   destination = { address: local, port: portOf(echo) };
+  unknownDestination = () => undefined;
   proxyPort = await freePort();
   gateway = await openSandboxGateway(
-    { host: local, guest: local, dnsPort: await freePort(), proxyPort, findDestination: () => destination },
+    {
+      ...{ host: local, guest: local, dnsPort: await freePort(), proxyPort },
+      budget: createConnectionBudget(3),
+      findDestination: () => destination ?? unknownDestination(),
+    },
     toPolicy(['api.example.com', 'other.example.com', '*.cdn.example']),
   );
 });
@@ -83,6 +90,29 @@ const open = async (): Promise<Socket> => {
 /** Resolves with what a connection receives until it ends, or with the code of its error. */
 const outcome = (socket: Socket): Promise<string> => text(socket).catch((error) => error.code as string);
 const DENIED = Buffer.from([21, 3, 3, 0, 2, 2, 49]).toString();
+
+describe('connections', () => {
+  it('resets those beyond the budget of all sandboxes, until one of them has ended', async () => {
+    const opened = [await open(), await open(), await open()];
+    expect(await outcome(dial())).toBe('ECONNRESET');
+    const first = opened[0] as Socket;
+    const hello = toHello({ serverNames: ['api.example.com'] });
+    first.destroy();
+    await sleep(20);
+    const next = await open();
+    next.write(hello);
+    expect(String((await once(next, 'data'))[0])).toBe(String(hello));
+    for (const socket of [...opened, next]) socket.destroy();
+  });
+
+  it('resets one whose destination cannot be read', async () => {
+    unknownDestination = () => {
+      throw new Error('no descriptor');
+    };
+    destination = undefined;
+    expect(await outcome(dial())).toBe('ECONNRESET');
+  });
+});
 
 describe('TLS', () => {
   it('passes the bytes of an allowed name on unchanged, in however many pieces they arrive', async () => {

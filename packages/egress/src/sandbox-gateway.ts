@@ -4,6 +4,7 @@ import type { AskUpstream } from './dns/ask-upstream.ts';
 import { createResolver, type Resolver } from './dns/resolver.ts';
 import { serveDns } from './dns/serve-dns.ts';
 import { acceptConnection } from './proxy/accept.ts';
+import type { ConnectionBudget } from './proxy/budget.ts';
 import type { Connection, Destination } from './proxy/connection.ts';
 import { createHttpProxy } from './proxy/http-proxy.ts';
 import { createNameRules } from './rules/name-rules.ts';
@@ -38,6 +39,8 @@ export const openSandboxGateway = async (
     guest: string;
     dnsPort: number;
     proxyPort: number;
+    /** Shared by all sandboxes. */
+    budget: ConnectionBudget;
     /** Returns where a redirected connection was meant to go; undefined when it was not redirected. */
     findDestination(socket: Socket): Destination | undefined;
   },
@@ -55,19 +58,33 @@ export const openSandboxGateway = async (
   const judge = { leadsTo: (name: string, address: string) => current.resolver.leadsTo(name, address) };
   const http = createHttpProxy(judge);
   const connections = new Set<Connection>();
+  const findDestination = (socket: Socket): Destination | undefined => {
+    try {
+      return options.findDestination(socket);
+    } catch {
+      // The connection is reset, like one that was not redirected.
+      return undefined;
+    }
+  };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const destination = options.findDestination(socket);
-    if (destination === undefined || socket.remoteAddress !== options.guest) {
+    const destination = findDestination(socket);
+    if (destination === undefined || socket.remoteAddress !== options.guest || !options.budget.take()) {
       socket.resetAndDestroy();
       return;
     }
     const connection: Connection = { socket, destination, name: undefined };
     connections.add(connection);
-    socket.once('close', () => connections.delete(connection));
+    socket.once('close', () => {
+      connections.delete(connection);
+      options.budget.give();
+    });
     acceptConnection(connection, { judge, http });
   });
   server.maxConnections = MAX_CONNECTIONS;
-  const dns = await serveDns({ host: options.host, port: options.dnsPort, resolver: () => current.resolver });
+  const dns = await serveDns({
+    ...{ host: options.host, guest: options.guest, port: options.dnsPort },
+    resolver: () => current.resolver,
+  });
   const close = (): void => {
     dns.close();
     http.close();
@@ -81,6 +98,8 @@ export const openSandboxGateway = async (
     close();
     throw error;
   }
+  // A connection that cannot be accepted, as when no descriptor is to be had, fails for its client alone.
+  server.on('error', () => undefined);
   return {
     update: (policy) => {
       current = compile(policy);

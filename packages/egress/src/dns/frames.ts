@@ -9,8 +9,12 @@ export const toFrame = (message: Buffer): Buffer => {
   return Buffer.concat([length, message]);
 };
 
-/** Calls `take` with each message of a connection. Keeps at most one message, of at most 64 KiB, and what came with its end. */
-export const readFrames = (socket: Socket, take: (message: Buffer) => void): void => {
+/** Calls `take` with each message of a connection, and ends it at a longer one. Keeps at most one, and what came with its end. */
+export const readFrames = (
+  socket: Socket,
+  { maxBytes }: { maxBytes: number },
+  take: (message: Buffer) => void,
+): void => {
   let parts: Buffer[] = [];
   let count = 0;
   socket.on('data', (chunk: Buffer) => {
@@ -21,6 +25,10 @@ export const readFrames = (socket: Socket, take: (message: Buffer) => void): voi
       const head = parts[0] as Buffer;
       const isSplit = head.length < 2;
       const length = isSplit ? ((head[0] as number) << 8) | (parts[1]?.[0] ?? 0) : head.readUInt16BE(0);
+      if (length > maxBytes) {
+        socket.destroy();
+        return;
+      }
       if (count < 2 + length) return;
       const whole = parts.length === 1 ? head : Buffer.concat(parts);
       const rest = whole.subarray(2 + length);

@@ -14,18 +14,42 @@ describe('readQuery', () => {
     expect(readQuery(other)).toEqual({ id: 7, name: 'Api.Example.com', type: 'UNKNOWN_65' });
   });
 
-  it('returns undefined for a response, two questions, another class, and a header that claims thousands of records', () => {
+  it('returns undefined for a response, two questions, another class, and too few bytes', () => {
     const question = { type: 'A', class: 'IN', name: 'a.example' } as const;
-    const claims = toQuery('A');
-    claims.writeUInt16BE(65_535, 6);
     for (const message of [
       encode({ type: 'response', id: 7, questions: [question] }),
       encode({ type: 'query', id: 7, questions: [question, question] }),
       encode({ type: 'query', id: 7, questions: [{ ...question, class: 'CH' }] }),
-      claims,
       Buffer.alloc(3),
     ])
       expect(readQuery(message)).toBeUndefined();
+  });
+
+  const options = { type: 'OPT', name: '.', udpPayloadSize: 1_232 } as const;
+  const withOptions = (records: object[]): Buffer =>
+    encode({
+      ...{ type: 'query', id: 7, questions: [{ type: 'A', class: 'IN', name: 'a.example' }] },
+      additionals: records as [],
+    });
+
+  it('reads a query with the options of EDNS', () => {
+    expect(readQuery(withOptions([options]))).toMatchObject({ name: 'a.example' });
+  });
+
+  it('returns undefined for a query that is too long, or whose header claims other records', () => {
+    const answer = { type: 'A', name: 'a.example', ttl: 1, data: '1.2.3.4' } as const;
+    const claims = [4, 6, 8, 10].map((at) => {
+      const message = toQuery('A');
+      message.writeUInt16BE(2, at);
+      return message;
+    });
+    const messages = [
+      ...claims,
+      encode({ type: 'query', questions: [{ type: 'A', name: 'a.example' }], authorities: [answer] }),
+      withOptions([options, options]),
+      Buffer.concat([toQuery('A'), Buffer.alloc(512)]),
+    ];
+    for (const message of messages) expect(readQuery(message)).toBeUndefined();
   });
 
   it('never throws, whatever arrives', () => {

@@ -15,6 +15,9 @@ export type Answer =
   | { code: 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED' };
 
 const HEADER_BYTES = 12;
+
+/** The longest query that is read: the longest name takes 255 bytes, and what clients add to fill it up fits. */
+export const MAX_QUERY_BYTES = 512;
 const ANSWER_COUNT_OFFSET = 6;
 const RESPONSE = 0x8000;
 const OPCODE = 0x7800;
@@ -29,11 +32,13 @@ const MAX_ADDRESSES = 12;
 
 /** Reads a query with exactly one question; undefined for anything else. Never throws. */
 export const readQuery = (message: Buffer): Query | undefined => {
-  const packet = decodeSafely(message);
-  const [question] = packet?.questions ?? [];
-  if (packet === undefined || question === undefined || packet.questions?.length !== 1) return undefined;
-  if ((message.readUInt16BE(2) & (RESPONSE | OPCODE)) !== 0 || packet.answers?.length !== 0) return undefined;
-  return question.class === 'IN'
+  if (message.length < HEADER_BYTES || message.length > MAX_QUERY_BYTES) return undefined;
+  // One question, and at most the options of EDNS.
+  const [questions, answers, authorities, additional] = readCounts(message);
+  if (questions !== 1 || answers !== 0 || authorities !== 0 || additional > 1) return undefined;
+  if ((message.readUInt16BE(2) & (RESPONSE | OPCODE)) !== 0) return undefined;
+  const question = decodeSafely(message)?.questions?.[0];
+  return question?.class === 'IN'
     ? { id: message.readUInt16BE(0), name: question.name, type: question.type }
     : undefined;
 };
@@ -121,8 +126,8 @@ const followAliases = (
 const MAX_ALIASES = 16;
 
 const decodeSafely = (message: Buffer): Packet | undefined => {
-  if (message.length < HEADER_BYTES) return undefined;
-  for (const at of [4, 6, 8, 10]) if (message.readUInt16BE(at) > MAX_RECORDS) return undefined;
+  if (message.length < HEADER_BYTES || readCounts(message).some((count) => count > MAX_RECORDS))
+    return undefined;
   try {
     return decode(message);
   } catch {
@@ -130,3 +135,11 @@ const decodeSafely = (message: Buffer): Packet | undefined => {
     return undefined;
   }
 };
+
+/** Returns how many questions, answers, authorities, and additional records a message claims to have. */
+const readCounts = (message: Buffer): [number, number, number, number] => [
+  message.readUInt16BE(4),
+  message.readUInt16BE(6),
+  message.readUInt16BE(8),
+  message.readUInt16BE(10),
+];
