@@ -7,4 +7,5 @@ export {
   waitForFileLock,
   withFolderLock,
 } from './kernel/file-lock.ts';
+export { leaveRoot } from './network/gateway/leave-root.ts';
 export { readOriginalDestination } from './network/gateway/original-destination.ts';

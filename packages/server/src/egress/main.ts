@@ -1,8 +1,9 @@
-// The gateway: a process of the helper, without its rights, through which sandboxes go out that have rules by name.
+// The gateway: a process of the helper, of an unprivileged user, through which sandboxes go out that have rules by name.
 import { runGateway } from '@skerry/egress';
-import { readOriginalDestination } from '@skerry/runtime/kernel';
+import { leaveRoot, readOriginalDestination } from '@skerry/runtime/kernel';
 import { gatewayPorts, isPublicAddress } from '@skerry/runtime/network';
 
+leaveRoot();
 await runGateway({
   input: process.stdin,
   output: process.stdout,

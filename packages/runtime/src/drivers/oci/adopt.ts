@@ -70,7 +70,7 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
         const { slot, spec } = record;
         await setNames({ slot, policy: spec.network, gateway: host.gateway, ...host.surroundings }).catch(
           () => {
-            // The gateway receives them when it starts again. Until then the sandbox reaches no name.
+            // The gateway is told again until it takes them. Until then the sandbox reaches no name.
           },
         );
       }

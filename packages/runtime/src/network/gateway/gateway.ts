@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { RuntimeError } from '../../error.ts';
 import { type Program, startProgram } from '../../kernel/start-program.ts';
+import { type Reply, readReplies } from './read-replies.ts';
 
 /** What a sandbox may reach by name. */
 export interface NamedSandbox {
@@ -18,7 +18,7 @@ export interface NamedSandbox {
 export interface Gateway {
   /**
    * Sets what the sandbox behind the host's address may reach, and resolves when that holds. Rejects with `unavailable` when the process
-   * does not do so in time; it is then told again when it starts anew.
+   * does not do so in time, and with `internal` when it cannot. It is told again in both cases, until it does or the sandbox is removed.
    */
   set(host: string, sandbox: NamedSandbox): Promise<void>;
   /** Ends what goes through the host's address. Does nothing where there is no such sandbox. */
@@ -27,25 +27,36 @@ export interface Gateway {
   close(): void;
 }
 
-/** A line to the process, and the line that answers it. */
+/** A line to the process. */
 interface Request {
   id: number;
   host: string;
   sandbox?: NamedSandbox | undefined;
 }
-interface Reply {
-  id: number;
-  error?: string;
-}
 
 const DEADLINE_MS = 10_000;
 /** A process that ends this soon after its start is started again only after that time. */
 const SHORT_LIFE_MS = 1_000;
+/** When a sandbox that the process has refused is sent again, and the most to which that doubles. */
+const RETRY_MS = { first: 100, most: 10_000 };
 const HEAP_MIB = 256;
 
-/** Manages the process: the program at `path` is started when the first sandbox needs it, and again when it ends. */
-export const createGateway = ({ path }: { path: string }): Gateway => {
+/** What the process has at its start, to read its program in the folder of another user and to leave root. It opens no port below 1024. */
+const capabilities = ['dac_read_search', 'setuid', 'setgid'];
+
+/**
+ * Manages the process: the program at `path` is started when the first sandbox needs it, and again when it ends, does not answer in time or
+ * answers nonsense.
+ */
+export const createGateway = ({
+  path,
+  deadlineMs = DEADLINE_MS,
+}: {
+  path: string;
+  deadlineMs?: number;
+}): Gateway => {
   const sandboxes = new Map<string, NamedSandbox>();
+  const retries = new Map<string, NodeJS.Timeout>();
   const waiting = new Map<number, { answer(reply: Reply): void; fail(reason: string): void }>();
   let running: Program | undefined;
   let again: NodeJS.Timeout | undefined;
@@ -59,36 +70,51 @@ export const createGateway = ({ path }: { path: string }): Gateway => {
   const start = (): void => {
     clearTimeout(again);
     const startedAt = performance.now();
-    const program = startProgram({
-      file: 'setpriv',
-      // The program may lie in the folder of another user; it opens no port below 1024.
-      args: [
-        ...['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all,+dac_read_search', '--'],
-        ...[process.execPath, `--max-old-space-size=${HEAP_MIB}`, path],
-      ],
-      stdio: ['input', 'output', 2],
-      ownSession: true,
-    });
+    let program: Program;
+    try {
+      program = startProcess(path);
+    } catch (error) {
+      console.error(error);
+      startLater(SHORT_LIFE_MS);
+      return;
+    }
     running = program;
-    program.unref();
-    const [input, output] = program.pipes as readonly [Socket, Socket];
-    for (const pipe of program.pipes) pipe?.unref();
-    // The end of the process is what is acted on.
-    input.on('error', () => undefined);
-    createInterface({ input: output }).on('line', (line) => {
-      const reply = JSON.parse(line) as Reply;
-      waiting.get(reply.id)?.answer(reply);
+    readReplies(program.pipes[1] as Socket, {
+      onReply: (reply) => waiting.get(reply.id)?.answer(reply),
+      onNonsense: program.kill,
     });
     void program.ended.then(() => {
       running = undefined;
       for (const { fail } of [...waiting.values()]) fail('ended');
-      const livedMs = performance.now() - startedAt;
-      if (sandboxes.size > 0) again = setTimeout(start, livedMs < SHORT_LIFE_MS ? SHORT_LIFE_MS : 0);
+      startLater(performance.now() - startedAt < SHORT_LIFE_MS ? SHORT_LIFE_MS : 0);
     });
-    for (const [host, sandbox] of sandboxes) void send(host, sandbox).catch((error) => console.error(error));
+    for (const [host, sandbox] of sandboxes) void tell(host, sandbox).catch((error) => console.error(error));
   };
 
-  const send = (host: string, sandbox: NamedSandbox): Promise<void> =>
+  const startLater = (delayMs: number): void => {
+    if (isClosed) return;
+    again = setTimeout(() => {
+      if (sandboxes.size > 0) start();
+    }, delayMs).unref();
+  };
+
+  /** Sends what a sandbox may reach, and again where the process refuses it: the one before may not have left the ports yet. */
+  const tell = async (host: string, sandbox: NamedSandbox, retryMs = RETRY_MS.first): Promise<void> => {
+    clearTimeout(retries.get(host));
+    const error = await send(host, sandbox);
+    if (error === undefined) return;
+    if (sandboxes.get(host) === sandbox) {
+      const retry = (): void =>
+        void tell(host, sandbox, Math.min(2 * retryMs, RETRY_MS.most)).catch(() => {
+          // The caller of `set` has the first failure, and each has a retry.
+        });
+      retries.set(host, setTimeout(retry, retryMs).unref());
+    }
+    throw new RuntimeError('internal', `the gateway for names cannot serve ${host}: ${error}`);
+  };
+
+  /** Resolves with why the process refuses it; rejects where it does not answer. */
+  const send = (host: string, sandbox: NamedSandbox): Promise<string | undefined> =>
     new Promise((resolve, reject) => {
       lastId += 1;
       const id = lastId;
@@ -101,15 +127,13 @@ export const createGateway = ({ path }: { path: string }): Gateway => {
         settle(() =>
           reject(new RuntimeError('unavailable', `the gateway for names ${what}; it is started again`)),
         );
-      const answer = ({ error }: Reply): void =>
-        settle(() =>
-          error === undefined
-            ? resolve()
-            : reject(new RuntimeError('internal', `the gateway for names cannot serve ${host}: ${error}`)),
-        );
-      const timer = setTimeout(() => fail(`did not answer for ${DEADLINE_MS / 1_000} s`), DEADLINE_MS);
-      waiting.set(id, { answer, fail });
-      write({ id, host, sandbox });
+      const timer = setTimeout(() => {
+        fail(`did not answer for ${deadlineMs / 1_000} s`);
+        running?.kill();
+      }, deadlineMs);
+      waiting.set(id, { answer: ({ error }) => settle(() => resolve(error)), fail });
+      if (running === undefined) fail('could not be started');
+      else write({ id, host, sandbox });
     });
 
   return {
@@ -117,9 +141,11 @@ export const createGateway = ({ path }: { path: string }): Gateway => {
       if (isClosed) throw new RuntimeError('unavailable', 'the gateway has ended');
       if (running === undefined) start();
       sandboxes.set(host, sandbox);
-      await send(host, sandbox);
+      await tell(host, sandbox);
     },
     remove: (host) => {
+      clearTimeout(retries.get(host));
+      retries.delete(host);
       if (!sandboxes.delete(host)) return;
       lastId += 1;
       write({ id: lastId, host });
@@ -127,8 +153,27 @@ export const createGateway = ({ path }: { path: string }): Gateway => {
     close: () => {
       isClosed = true;
       clearTimeout(again);
+      for (const retry of retries.values()) clearTimeout(retry);
       sandboxes.clear();
       running?.kill();
     },
   };
+};
+
+const startProcess = (path: string): Program => {
+  const bounds = `--bounding-set=-all${capabilities.map((name) => `,+${name}`).join('')}`;
+  const program = startProgram({
+    file: 'setpriv',
+    args: [
+      ...['--no-new-privs', '--inh-caps=-all', bounds, '--'],
+      ...[process.execPath, `--max-old-space-size=${HEAP_MIB}`, path],
+    ],
+    stdio: ['input', 'output', 2],
+    ownSession: true,
+  });
+  program.unref();
+  for (const pipe of program.pipes) pipe?.unref();
+  // The end of the process is what is acted on.
+  program.pipes[0]?.on('error', () => undefined);
+  return program;
 };
