@@ -15,11 +15,14 @@ interface Report {
   ipv6: string;
   escaped: Outcomes;
   tracked: number;
+  marked: Outcomes;
+  trackedMarked: number;
   flooded: Outcomes;
   spoofed: Outcomes;
   spoofedOther: Outcomes;
   ownStack: Outcomes;
   changes: Outcomes[];
+  withHungGateway: string;
   changedOwnStack: Outcomes;
   withoutLink: string;
   unguarded: Outcomes;
@@ -108,6 +111,16 @@ describe('the network of a sandbox', () => {
     expect(report.tracked).toBeGreaterThan(readConnectionLimit() - 100);
     expect(report.tracked).toBeLessThan(readConnectionLimit() + 100);
     expect(report.flooded.publicHost).toMatch(/answered/);
+    expect(report.trackedMarked).toBeGreaterThan(readConnectionLimit() - 100);
+    expect(report.trackedMarked).toBeLessThan(readConnectionLimit() + 100);
+  });
+
+  it('reaches the gateway by what it marks, and nothing else that listens on its port', () => {
+    expect(report.marked).toEqual({
+      toNothing: 'ECONNREFUSED',
+      toStranger: 'EHOSTUNREACH',
+      toGateway: 'answered gateway',
+    });
   });
 
   it('isolates a sandbox with a network stack of its own from all others, also without the rules of the host', () => {
@@ -125,7 +138,9 @@ describe('the network of a sandbox', () => {
       { ...answered, publicHost: 'EHOSTUNREACH' },
       { ...answered, resolver: 'EHOSTUNREACH' },
       { publicHost: 'EHOSTUNREACH', resolver: 'EHOSTUNREACH' },
+      { publicHost: 'ECONNREFUSED', resolver: 'ECONNREFUSED' },
     ]);
+    expect(report.withHungGateway).toBe('unavailable');
     expect(report.changedOwnStack).toEqual({ ...answered, publicHost: 'timeout' });
     expect(report.withoutLink).toBe('unsupported');
   });

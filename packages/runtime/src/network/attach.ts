@@ -75,7 +75,8 @@ export async function setNames(options: Omit<NetworkOptions, 'pid'>): Promise<vo
   }
 }
 
-const requireGateway = (gateway: Gateway | undefined): Gateway => {
+/** Returns the gateway. Throws `unsupported` where there is none. */
+export const requireGateway = (gateway: Gateway | undefined): Gateway => {
   if (gateway !== undefined) return gateway;
   throw new RuntimeError('unsupported', 'this host has no gateway for rules by name');
 };

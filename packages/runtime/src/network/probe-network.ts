@@ -34,7 +34,8 @@ export const probeNetwork = (options: {
   });
 
 /** A kernel without these as modules has them built in, or lacks them. */
-const modules = 'nf_tables nft_ct nft_masq nft_fib_inet nft_reject_inet nft_connlimit veth';
+const modules =
+  'nf_tables nft_ct nft_masq nft_redir nft_fib_inet nft_reject_inet nft_connlimit nft_socket veth';
 
 function toMend(): string {
   try {

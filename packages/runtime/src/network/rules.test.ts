@@ -188,9 +188,16 @@ describe('the rules of the host', () => {
     const { chains } = parseRules(host);
     for (const chain of ['input', 'forward']) expect(chains.get(chain)?.priority).toBeLessThan(0);
     expect(chains.get('prerouting')?.priority).toBe(-300);
-    const { to_gateway: redirection, not_redirected: rest, ...others } = Object.fromEntries(chains);
-    expect([redirection, rest].map((chain) => chain?.hook)).toEqual(['prerouting', 'prerouting']);
-    expect(redirection?.priority).toBeLessThan(rest?.priority ?? -300);
+    const {
+      new_connections: count,
+      to_gateway: redirection,
+      not_redirected: rest,
+      ...others
+    } = Object.fromEntries(chains);
+    const steps = [count, redirection, rest];
+    expect(steps.map((chain) => chain?.hook)).toEqual(['prerouting', 'prerouting', 'prerouting']);
+    // The kernel begins to track connections at -200.
+    expect(steps.map((chain) => chain?.priority)).toEqual([-150, -100, 0]);
     expect(Object.values(others).map(({ hook }) => hook)).toEqual(Object.keys(others));
   });
 
@@ -214,13 +221,21 @@ describe('the rules of the host', () => {
     const through = verdictsOf(host, 'forward', { ...sandbox, oif: 'eth0' });
     for (const packet of [...toResolvers, ...toPublic]) {
       expect(through(packet)).toBe('accept');
-      expect(through({ ...packet, connections: limit })).toBe('accept');
-      expect(through({ ...packet, connections: limit + 1 })).toBe('drop');
-      expect(through({ ...packet, connections: limit + 1, state: 'established' })).toBe('accept');
       for (const state of ['new', 'established'] as const)
         expect(through({ ...packet, state, oif: hostInterface(8) })).toBe('drop');
     }
     for (const packet of [...notToResolver, ...toClosed]) expect(through(packet)).toBe('reject');
+  });
+
+  it('take no new connection of a sandbox beyond the limit, wherever it leads, and go on with those that exist', () => {
+    const first = verdictsOf(host, 'new_connections', sandbox);
+    for (const isMarked of [false, true])
+      for (const packet of [...toResolvers, ...toPublic].map((one) => ({ ...one, isMarked }))) {
+        expect(first({ ...packet, connections: limit })).toBe('accept');
+        expect(first({ ...packet, connections: limit + 1 })).toBe('drop');
+        expect(first({ ...packet, connections: limit + 1, state: 'established' })).toBe('accept');
+        expect(first({ ...packet, connections: limit + 1, iif: 'eth0' })).toBe('accept');
+      }
   });
 
   const marked = { ...sandbox, isMarked: true };
@@ -236,6 +251,7 @@ describe('the rules of the host', () => {
     for (const port of [29_053, 29_443])
       expect([into({ port, isRedirected: true }), into({ port })]).toEqual(['accept', 'drop']);
     expect(into({ port: 22, isRedirected: true })).toBe('drop');
+    expect(into({ port: 29_443, isRedirected: true, isForAnyAddress: true })).toBe('reject');
   });
 
   it('forward nothing that is marked, whatever connection it belongs to', () => {

@@ -124,13 +124,18 @@ table netdev skerry {${sets(surroundings)}${lists}
 /**
  * The rules of the host, the same for any number of sandboxes. They repeat the guest's rules, because a sandbox that
  * escapes its own must still reach nothing else, and add what only the host can enforce: each sandbox sends from its
- * own address, and none reaches the host or another sandbox. What is marked for the gateway of names is never forwarded, also when it
- * belongs to a connection that was made before. One transaction replaces all earlier rules.
+ * own address, none reaches the host or another sandbox, and none has more connections than its part of the kernel's table, also to the
+ * gateway of names. What is marked for that gateway is never forwarded, also when it belongs to a connection that was made before, and
+ * reaches no program that listens on its ports at all addresses, as the gateway does not. One transaction replaces all earlier rules.
  */
 export const toHostRules = (surroundings: Surroundings): string => `table inet skerry
 delete table inet skerry
 table inet skerry {${sets(surroundings)}
   set senders { type ipv4_addr; flags dynamic; size 65535; }
+  chain new_connections {
+    type filter hook prerouting priority mangle; policy accept;
+    iifname "skv*" ct state new add @senders { ip saddr ct count over ${readConnectionLimit()} } drop
+  }
   chain to_gateway {
     type nat hook prerouting priority dstnat; policy accept;
     iifname != "skv*" accept
@@ -154,6 +159,7 @@ table inet skerry {${sets(surroundings)}
   chain input {
     type filter hook input priority filter - 10; policy accept;
     iifname != "skv*" accept
+    ct status dnat th dport { ${gatewayPorts.dns}, ${gatewayPorts.proxy} } socket wildcard 1 reject with icmp type admin-prohibited
     ct status dnat th dport { ${gatewayPorts.dns}, ${gatewayPorts.proxy} } accept
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     drop
@@ -161,7 +167,6 @@ table inet skerry {${sets(surroundings)}
   chain forward {
     type filter hook forward priority filter - 10; policy accept;
     iifname "skv*" oifname "skv*" drop
-    iifname "skv*" ct state new add @senders { ip saddr ct count over ${readConnectionLimit()} } drop
     iifname "skv*" ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     iifname "skv*" oifname "skprobe*" accept
     iifname "skv*" ip daddr @blocked reject with icmp type admin-prohibited

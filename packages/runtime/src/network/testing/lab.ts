@@ -4,11 +4,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { RuntimeError } from '../../error.ts';
 import { runCommand } from '../../kernel/run-command.ts';
 import { attachNetwork, detachNetwork } from '../attach.ts';
 import { changeNetwork, requireChangeable } from '../change-network.ts';
 import { readConnectionLimit } from '../connection-limit.ts';
+import { GATEWAY_DSCP, gatewayPorts } from '../gateway/ports.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../host.ts';
 import { CLOSED_NETWORK, OPEN_NETWORK } from '../policy.ts';
 import { releaseSlot, reserveSlot, toSlotAddresses } from '../slots.ts';
@@ -88,6 +90,29 @@ const flood = (host: string): string => `const socket = require('node:dgram').cr
     socket.close();
   })();`;
 
+/** Sends one question from more ports than a sandbox may have connections. */
+const floodResolver = `const { once } = require('node:events');
+  (async () => {
+    for (let port = 20_000; port < ${20_000 + readConnectionLimit() + 3_000}; port++) {
+      const socket = require('node:dgram').createSocket('udp4').on('error', () => {}).bind(port);
+      await once(socket, 'listening');
+      await new Promise((resolve) => socket.send('x', 53, '${resolver}', resolve));
+      socket.close();
+    }
+  })();`;
+
+/** Listens on a port of the host, and answers with a word. */
+const listen = async (word: string, address: string, port: number): Promise<Server> => {
+  const server = createServer((socket) => socket.on('error', () => undefined).end(word)).listen(
+    port,
+    address,
+  );
+  await once(server, 'listening');
+  return server;
+};
+const countTracked = async (): Promise<number> =>
+  Number(await readFile('/proc/sys/net/netfilter/nf_conntrack_count', 'utf8'));
+
 const forwarding = async (): Promise<string> =>
   (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8')).trim();
 const hasTable = async (): Promise<boolean> =>
@@ -113,11 +138,7 @@ try {
   ]);
   // There is no route back to 10.201.0.0/16: an answer proves that the host masqueraded the sandbox's address.
   await ip(internet, ['route add unreachable 10.201.0.0/16']);
-  const hostServer = createServer((socket) => socket.on('error', () => undefined).end('host')).listen(
-    80,
-    '0.0.0.0',
-  );
-  await once(hostServer, 'listening');
+  const hostServer = await listen('host', '0.0.0.0', 80);
 
   // A new namespace starts with the setting of the real host.
   await writeFile('/proc/sys/net/ipv4/ip_forward', '0');
@@ -169,8 +190,36 @@ try {
     file: 'nsenter',
     args: [`--target=${a}`, '--net', '--', process.execPath, '-e', flood(farAddresses.publicHost)],
   });
-  const tracked = Number(await readFile('/proc/sys/net/netfilter/nf_conntrack_count', 'utf8'));
+  const tracked = await countTracked();
   const flooded = await dial(b, { publicHost: farAddresses.publicHost });
+
+  // Sandbox b marks for the gateway what it sends.
+  await runCommand({
+    file: 'nsenter',
+    args: [`--target=${b}`, '--net', '--', 'nft', '-f', '-'],
+    input: `table ip marks {
+      chain output {
+        type filter hook output priority 0
+        ip daddr { ${farAddresses.publicHost}, ${resolver} } ip dscp set ${GATEWAY_DSCP}
+      }
+    }`,
+  });
+  const dialMarked = async (): Promise<string> =>
+    (await dial(b, { publicHost: farAddresses.publicHost })).publicHost ?? '';
+  const marked = { toNothing: await dialMarked(), toStranger: '', toGateway: '' };
+  const stranger = await listen('stranger', '::', gatewayPorts.proxy);
+  marked.toStranger = await dialMarked();
+  stranger.close();
+  const ofGateway = await listen('gateway', toSlotAddresses(slotB).host, gatewayPorts.proxy);
+  marked.toGateway = await dialMarked();
+  ofGateway.close();
+  const trackedBefore = await countTracked();
+  await runCommand({
+    file: 'nsenter',
+    args: [`--target=${b}`, '--net', '--', process.execPath, '-e', floodResolver],
+  });
+  const trackedMarked = (await countTracked()) - trackedBefore;
+
   await ip(a, ['addr add 203.0.113.99/32 dev lo', `addr add ${other}/32 dev lo`]);
   const spoofed = await dial(a, { publicHost: farAddresses.publicHost }, '203.0.113.99');
   const spoofedOther = await dial(a, { publicHost: farAddresses.publicHost }, other);
@@ -203,6 +252,20 @@ try {
     await changeNetwork({ pid: e, slot: slotE, policy, ...surroundings });
     changes.push(await dial(e, { publicHost: targets.publicHost, resolver: targets.resolver }));
   }
+  await changeNetwork({ pid: e, slot: slotE, policy: OPEN_NETWORK, ...surroundings });
+  const withHungGateway = await changeNetwork({
+    ...{ pid: e, slot: slotE, ...surroundings },
+    policy: { allow: ['api.example.com'], deny: ['0.0.0.0/0'] },
+    gateway: {
+      set: () => Promise.reject(new RuntimeError('unavailable', 'it did not answer')),
+      remove: () => undefined,
+      close: () => undefined,
+    },
+  }).then(
+    () => 'changed',
+    (error: { code: string }) => error.code,
+  );
+  changes.push(await dial(e, { publicHost: targets.publicHost, resolver: targets.resolver }));
   const ofOwnStack = { pid: d, slot: slotD, hasOwnStack: true, ...surroundings };
   await changeNetwork({ ...ofOwnStack, policy: { allow: [], deny: [publicAddress] } });
   await bypassRules();
@@ -285,11 +348,14 @@ try {
       ipv6: ipv6 + ipv6Host,
       escaped,
       tracked,
+      marked,
+      trackedMarked,
       flooded,
       spoofed,
       spoofedOther,
       ownStack,
       changes,
+      withHungGateway,
       changedOwnStack,
       withoutLink,
       unguarded,

@@ -16,6 +16,8 @@ export interface Packet {
   isMarked?: boolean;
   /** Whether a rule of the host has led it here. */
   isRedirected?: boolean;
+  /** Whether the program that would get it listens at all addresses; undefined where none listens. */
+  isForAnyAddress?: boolean;
   /** Whether its sender is the one that the host knows behind its interface. */
   isSenderKnown?: boolean;
 }
@@ -37,6 +39,7 @@ export interface Table {
 const priorities: Readonly<Record<string, number>> = {
   raw: -300,
   '0': 0,
+  mangle: -150,
   dstnat: -100,
   'filter - 10': -10,
   srcnat: 100,
@@ -140,6 +143,7 @@ const conditions: [RegExp, Match][] = [
   ],
   [/^ip dscp 47 /, ({ isMarked = false }) => isMarked],
   [/^ct status dnat /, ({ isRedirected = false }) => isRedirected],
+  [/^socket wildcard 1 /, ({ isForAnyAddress = false }) => isForAnyAddress],
   [/^ct state ([\w,]+) /, ({ state = 'new' }, [, states = '']) => states.split(',').includes(state)],
   [/^ct count over (\d+) /, isOver],
   [/^add @senders \{ ip saddr ct count over (\d+) \} /, isOver],
