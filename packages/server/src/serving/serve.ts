@@ -195,6 +195,7 @@ export async function serve(
     onAuthorised: (request, key) => {
       guard.accept(request, 'authorised');
       access?.log.noteKey(request, key);
+      tracing?.trustCaller(request);
     },
     onLinked: (request) => guard.accept(request, 'routed'),
     secureByDefault,

@@ -21,7 +21,7 @@ import { createRequestTraces, type RequestTraces } from './request-traces.ts';
 /** How long the last spans may take to be sent at the end of the server. */
 const LAST_MS = 2_000;
 
-export interface Tracing extends Pick<RequestTraces, 'beginRequest'> {
+export interface Tracing extends Pick<RequestTraces, 'beginRequest' | 'trustCaller'> {
   /** Sends what is recorded, for two seconds at most, and records nothing more. */
   close(): Promise<void>;
 }
@@ -55,6 +55,7 @@ export const openTracing = (
   setTracer(traces);
   return {
     beginRequest: traces.beginRequest,
+    trustCaller: traces.trustCaller,
     close: async () => {
       setTracer(undefined);
       let timer: NodeJS.Timeout | undefined;

@@ -24,8 +24,13 @@ const open = () => {
     traces.beginRequest(request, answer as unknown as ServerResponse);
     return { request, answer };
   };
+  const beginTrusted = (traceparent: string) => {
+    const begun = begin({ traceparent });
+    traces.trustCaller(begun.request);
+    return begun;
+  };
   const spans = () => exporter.getFinishedSpans();
-  return { begin, spans };
+  return { begin, beginTrusted, spans };
 };
 
 const trace = 'ab'.repeat(16);
@@ -40,15 +45,18 @@ it.each([
   [`00-${trace}-${'0'.repeat(16)}-01`, undefined, undefined],
   [`00-${trace.toUpperCase()}-${parent}-01`, undefined, undefined],
   ['', undefined, undefined],
-])('continues the trace of the header %s, if that is valid', (traceparent, traceId, spanId) => {
-  const { begin, spans } = open();
-  begin({ traceparent }).answer.emit('close');
-  const [span] = spans();
-  if (traceId === undefined) expect(span?.spanContext().traceId).not.toBe(trace);
-  else expect(span?.spanContext().traceId).toBe(traceId);
-  expect(span?.parentSpanContext?.spanId).toBe(spanId);
-  expect(JSON.stringify(span?.attributes)).not.toContain('secret');
-});
+])(
+  'continues the trace of the header %s of a caller with a key, if that is valid',
+  (traceparent, traceId, spanId) => {
+    const { beginTrusted, spans } = open();
+    beginTrusted(traceparent).answer.emit('close');
+    const [span] = spans();
+    if (traceId === undefined) expect(span?.spanContext().traceId).not.toBe(trace);
+    else expect(span?.spanContext().traceId).toBe(traceId);
+    expect(span?.parentSpanContext?.spanId).toBe(spanId);
+    expect(JSON.stringify(span?.attributes)).not.toContain('secret');
+  },
+);
 
 it('records work below the request that it is for, with its failure, and nothing outside of a request', async () => {
   const { begin, spans } = open();
@@ -82,8 +90,16 @@ it('records work below the request that it is for, with its failure, and nothing
   ]);
 });
 
-it('records nothing for a trace that its caller does not sample', () => {
+it('begins a trace for a caller without a key, whatever its header says', () => {
   const { begin, spans } = open();
-  begin({ traceparent: `00-${trace}-${parent}-00` }).answer.emit('close');
+  for (const flags of ['00', '01'])
+    begin({ traceparent: `00-${trace}-${parent}-${flags}` }).answer.emit('close');
+  expect(spans().map((span) => span.parentSpanContext)).toEqual([undefined, undefined]);
+  expect(spans().map((span) => span.spanContext().traceId)).not.toContain(trace);
+});
+
+it('records nothing for a trace that its caller does not sample', () => {
+  const { beginTrusted, spans } = open();
+  beginTrusted(`00-${trace}-${parent}-00`).answer.emit('close');
   expect(spans()).toEqual([]);
 });

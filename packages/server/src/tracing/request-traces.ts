@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import {
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   type Tracer as SpanSource,
   SpanStatusCode,
@@ -20,11 +21,14 @@ import { toShownPath } from '../log/access/shown-path.ts';
 export interface RequestTraces extends Tracer {
   /** Begins the span of a request, which ends when its answer, or the connection of an upgraded one, has closed. */
   beginRequest(request: IncomingMessage, answer: ServerResponse | Duplex): void;
+  /** Lets the span of a request continue the trace in its header: its caller has shown a key. Others begin a trace of their own. */
+  trustCaller(request: IncomingMessage): void;
 }
 
 /** Creates what records requests with spans of that source. */
 export const createRequestTraces = (source: SpanSource, rules: HostRules): RequestTraces => {
-  const requests = new WeakMap<IncomingMessage, Span>();
+  /** Begin the span of a request when that is first needed, at the time of the request: whom to trust is known later. */
+  const requests = new WeakMap<IncomingMessage, (parent?: SpanContext) => Span>();
   const active = new AsyncLocalStorage<Span>();
 
   const start = (
@@ -62,35 +66,38 @@ export const createRequestTraces = (source: SpanSource, rules: HostRules): Reque
 
   return {
     beginRequest(request, answer) {
-      const parent = parseTraceparent(request.headers.traceparent);
-      const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+      const startTime = Date.now();
       const { host, sandboxId, port } = toPlace(request, rules);
       const attributes: SpanAttributes = {
         'http.request.method': request.method ?? '',
-        'url.path': toShownPath(request.url ?? ''),
+        'url.path': toShownPath(request.url ?? '', host),
         'network.protocol.version': request.httpVersion,
         'skerry.host': host,
         'skerry.request_id': requestIdOf(request),
         ...(sandboxId !== undefined && { 'skerry.sandbox_id': sandboxId }),
         ...(port !== undefined && { 'skerry.port': port }),
       };
-      const span = source.startSpan(
-        `${request.method} ${host}`,
-        { kind: SpanKind.SERVER, attributes },
-        context,
-      );
-      requests.set(request, span);
+      let begun: Span | undefined;
+      const begin = (parent?: SpanContext): Span =>
+        (begun ??= source.startSpan(
+          `${request.method} ${host}`,
+          { kind: SpanKind.SERVER, attributes, startTime },
+          parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent),
+        ));
+      requests.set(request, begin);
       answer.once('close', () => {
+        const span = begin();
         const { status } = toStatus('statusCode' in answer ? answer : answerOf(request));
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
         if (status === undefined || status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
         span.end();
       });
     },
-    beginFor: (request, work) => open(requests.get(request), work),
+    trustCaller: (request) => void requests.get(request)?.(parseTraceparent(request.headers.traceparent)),
+    beginFor: (request, work) => open(requests.get(request)?.(), work),
     begin: (work) => open(active.getStore(), work),
     inRequest(request, operation, handle) {
-      const span = requests.get(request);
+      const span = requests.get(request)?.();
       if (span === undefined) return handle();
       span.updateName(operation);
       span.setAttribute('http.route', operation.slice(operation.indexOf(' ') + 1));
@@ -111,7 +118,7 @@ const toTraceparent = (span: Span): string => {
 /** W3C Trace Context, 3.2. Version ff is invalid, later versions may have more behind the flags. */
 const form = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-const parseTraceparent = (header: string | string[] | undefined) => {
+const parseTraceparent = (header: string | string[] | undefined): SpanContext | undefined => {
   const [, version = '', traceId, spanId, flags = '', rest] = form.exec(String(header ?? '')) ?? [];
   if (traceId === undefined || spanId === undefined || (version === '00' && rest !== undefined))
     return undefined;

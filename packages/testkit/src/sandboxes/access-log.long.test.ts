@@ -60,9 +60,9 @@ it('--access-log writes a line for each request of API, agent and ports, and non
       path: '/files',
       bytesIn: expect.toSatisfy((bytes) => bytes >= 50_000),
     },
-    { ...ofSandbox, host: 'port', port: 8000, path: '/index.html', status: 200 },
+    { ...ofSandbox, host: 'port', port: 8000, path: '/', status: 200 },
+    { ...ofSandbox, host: 'port', port: 8000, path: '/*', status: 200 },
     { ...ofSandbox, host: 'port', port: 8000, path: '/*', status: 404 },
-    { ...ofSandbox, host: 'port', port: 8000, path: '/socket', status: 404 },
   ])
     expect(lines).toContainEqual(expect.objectContaining(expected));
   const secrets = {

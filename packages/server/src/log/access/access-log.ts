@@ -63,7 +63,7 @@ export const createAccessLog = (write: (entry: AccessEntry) => void, rules: Host
           protocol: `HTTP/${httpVersion}`,
           method,
           ...place,
-          path: toShownPath(url),
+          path: toShownPath(url, place.host),
           ...toStatus('statusCode' in answer ? answer : answerOf(request)),
           isComplete: answer.writableFinished,
           bytesIn: bytes.received,

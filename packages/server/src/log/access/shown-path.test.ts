@@ -14,9 +14,22 @@ it.each([
   ['*', '*'],
   ['', ''],
 ])('writes the path of %s as %s', (url, shown) => {
-  expect(toShownPath(url)).toBe(shown);
+  expect(toShownPath(url, 'api')).toBe(shown);
 });
 
-it('shortens a long path', () => {
-  expect(toShownPath('/ab'.repeat(10_000)).length).toBe(1024);
+it.each(['port', 'malformed'] as const)('writes nothing of a path of the host %s', (host) => {
+  for (const url of [
+    '/reset/0d9ab2ac-6a57-4cb1-a1e3-b2a5d6bba3f8',
+    '/t0ken',
+    'http://example.test/a?b',
+    '*/',
+  ])
+    expect(toShownPath(url, host)).toBe('/*');
+  for (const url of ['/', '/?token=secret', '*', '']) expect(toShownPath(url, host)).toBe(url.split('?')[0]);
+});
+
+it('shortens a long path, and shows no part of a secret at its end', () => {
+  expect(toShownPath('/ab'.repeat(10_000), 'api').length).toBe(1024);
+  const shown = toShownPath(`${'/abc'.repeat(250)}/${'s'.repeat(40)}`, 'api');
+  expect(shown.slice(-6)).toBe('/abc/*');
 });
