@@ -5,6 +5,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { host, id, net, useLoopback } from '../loopback-client.ts';
 import { DATA, END_HEADERS, END_STREAM, HEADERS, RawHttp2, toFields, toFrame } from './testing/raw-http2.ts';
 import { certificate, port, session, useSecureFront } from './testing/secure-client.ts';
+import { toWebSocketHeaders } from './testing/websocket-stream.ts';
 
 useLoopback();
 useSecureFront();
@@ -30,14 +31,7 @@ const ways: Record<string, () => Promise<() => Promise<unknown>>> = {
     return fateOf(new WebSocket(`wss://127.0.0.1:${port}/`, [], options));
   },
   async 'a stream of HTTP/2'() {
-    const stream = session.request({
-      ':method': 'CONNECT',
-      ':protocol': 'websocket',
-      ':scheme': 'https',
-      ':path': '/',
-      ':authority': authority,
-      'sec-websocket-version': '13',
-    });
+    const stream = session.request(toWebSocketHeaders(authority));
     stream.on('error', () => undefined);
     const closed = new Promise((resolve) => stream.once('close', resolve));
     await once(stream, 'data');

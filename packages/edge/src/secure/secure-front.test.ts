@@ -17,6 +17,7 @@ import {
   session,
   useSecureFront,
 } from './testing/secure-client.ts';
+import { toWebSocketHeaders } from './testing/websocket-stream.ts';
 
 useLoopback();
 useSecureFront();
@@ -141,14 +142,7 @@ const serveEcho = async (): Promise<WebSocketServer> => {
   );
   return sockets;
 };
-const asWebSocket = {
-  ':method': 'CONNECT',
-  ':protocol': 'websocket',
-  ':scheme': 'https',
-  ':path': '/',
-  ':authority': authority,
-  'sec-websocket-version': '13',
-};
+const asWebSocket = toWebSocketHeaders(authority);
 
 it('keeps a WebSocket over HTTP/1.1', async () => {
   await serveEcho();

@@ -8,7 +8,7 @@ export type NewestE2b = typeof import('e2b-newest');
 
 export interface TestedClient {
   readonly version: string;
-  /** Whether it can be told to use one plain address; older releases only know `https` and host names. */
+  /** Whether it can be told to use one plain address. Those that cannot know only `https` and host names. */
   readonly takesUrls: boolean;
   readonly generation: 'oldest' | 'middle' | 'newest';
   /** Imports it as a program does; what it exports depends on the release. */
